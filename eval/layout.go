@@ -14,8 +14,12 @@ func RunKey(run, name string) string { return RunsPrefix + run + "/" + name }
 // SpecKey is the frozen input of a run.
 func SpecKey(run string) string { return RunKey(run, "spec.json") }
 
-// ImagesKey maps image tags to the digests that the run fixed.
-func ImagesKey(run string) string { return RunKey(run, "images.json") }
+// ImagesKey maps the image tags of one shard to the digests that the run fixed.
+// One file a shard, because an object store has no safe way to append to one
+// that several workers write; a tag that an earlier shard fixed stays as it was.
+func ImagesKey(run string, shard int) string {
+	return RunKey(run, fmt.Sprintf("images/%05d.json", shard))
+}
 
 // ReportKey returns runs/<run>/report/<name>.
 func ReportKey(run, name string) string { return RunKey(run, "report/"+name) }

@@ -72,6 +72,9 @@ type ShardEntry struct {
 	Task       Ref    `json:"task"`
 	Patch      *Ref   `json:"patch,omitempty"`
 	Noop       bool   `json:"noop,omitempty"`
+	// BudgetSeconds bounds one physical execution: set-up, tests and clean-up
+	// under the task's own limits.
+	BudgetSeconds int64 `json:"budget_seconds"`
 }
 
 // Ref names stored bytes: a key of the artifact store, their SHA-256 (hex) and
