@@ -19,7 +19,8 @@ var (
 	ErrNotFound = errors.New("artifact not found")
 	// ErrExists: a create-only write met an object with that key. Its bytes are untouched.
 	ErrExists = errors.New("artifact exists already")
-	// ErrBadKey: the key is not relative, clean, slash-separated UTF-8 of at most 900 bytes.
+	// ErrBadKey: CheckKey refuses the key, or the driver can't hold it beside an
+	// object that is its folder, or below it.
 	ErrBadKey = errors.New("bad artifact key")
 	// ErrCorrupt: the bytes read are not those that were written.
 	ErrCorrupt = errors.New("artifact is corrupt")
@@ -56,7 +57,8 @@ type Store interface {
 	Stat(ctx context.Context, key string) (Info, error)
 	// List yields the objects whose key starts with prefix, in key order.
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
-	// Dirs yields the distinct next path parts below prefix (which ends in "/" or is ""), without the closing slash, in order.
+	// Dirs yields the distinct next path parts below prefix (which ends in "/" or is "") that have objects below them,
+	// without the closing slash, in key order ("a.b/" comes before "a/").
 	Dirs(ctx context.Context, prefix string) iter.Seq2[string, error]
 	// Delete removes the object; a missing one is not an error.
 	Delete(ctx context.Context, key string) error
