@@ -131,7 +131,8 @@ tool() {
   shift 5
   local binaries=()
   for pair in "$@"; do binaries+=("${pair#*=}"); done
-  version=$(cd "$here/tools/$dir" && go list -m -f '{{.Version}}' "$module") ||
+  version=$(awk -v m="$module" '$1 == m && $2 ~ /^v/ { print $2 }' "$here/tools/$dir/go.mod")
+  [[ -n $version ]] ||
     die "deploy/tools/$dir/go.mod does not pin $module" "Restore it: git checkout deploy/tools/$dir"
   ldflags="-s -w ${ldflags//VERSION/$version}"
 
@@ -166,7 +167,7 @@ tool() {
 # explain_build NAME LOG: why a build failed, as far as the log tells, and what to do.
 explain_build() {
   local name=$1 log=$2 hint="Run this again; if it fails the same way, the log says which package."
-  if grep -qE 'dial tcp|no such host|i/o timeout|connection refused|proxyconnect|TLS handshake' "$log"; then
+  if grep -qE 'module lookup disabled|dial tcp|no such host|i/o timeout|connection refused|proxyconnect|TLS handshake' "$log"; then
     hint="The Go module proxy could not be reached: check the network, HTTPS_PROXY and GOPROXY ($(go env GOPROXY))."
   elif grep -q 'checksum mismatch\|SECURITY ERROR' "$log"; then
     hint="A downloaded module is not the one that was pinned. Do not go on; try: go clean -modcache, and check GOPROXY ($(go env GOPROXY))."
