@@ -1,0 +1,3 @@
+module mini/lru
+
+go 1.19
