@@ -29,6 +29,9 @@ type TrialResult struct {
 	Limits Limits     `json:"limits"`
 	Tries  int        `json:"tries"` // physical executions so far, this one included
 
+	Agent      AgentUsage `json:"agent_usage,omitzero"`
+	Calibrated *bool      `json:"calibrated,omitempty"` // the gold patch passes and a no-op fails here; nil when nobody looked
+
 	Artifacts map[string]Ref `json:"artifacts"` // "patch.diff", "test.log.zst", ... of the winning try
 	StartedAt time.Time      `json:"started_at"`
 	EndedAt   time.Time      `json:"ended_at"`
@@ -151,6 +154,14 @@ type Usage struct {
 	IOWriteBytes    *int64   `json:"io_write_bytes,omitempty"`
 	NetBytes        *int64   `json:"net_bytes,omitempty"`
 	ThrottledSecs   *float64 `json:"throttled_s,omitempty"`
+}
+
+// AgentUsage is what making the patch took, as its maker reported. Nil means
+// it did not say.
+type AgentUsage struct {
+	TokensIn  *int64   `json:"tokens_in,omitempty"`
+	TokensOut *int64   `json:"tokens_out,omitempty"`
+	CostUSD   *float64 `json:"cost_usd,omitempty"`
 }
 
 // Phase names.
