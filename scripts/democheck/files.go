@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+)
+
+// notResolved is an expectation that every outcome but "resolved" meets: how an
+// unpatched tree fails is up to its tests.
+const notResolved = "not resolved"
+
+// expected maps an instance id to the outcome that it must end in.
+type expected map[string]struct {
+	Outcome string `json:"outcome"`
+	Why     string `json:"why,omitempty"`
+}
+
+func readExpected(path string) (expected, error) {
+	var e expected
+	if err := readJSON(path, &e); err != nil {
+		return nil, err
+	}
+	if len(e) == 0 {
+		return nil, fmt.Errorf("%s: no instance is named in it", path)
+	}
+	for id, x := range e {
+		if x.Outcome == "" {
+			return nil, fmt.Errorf("%s: %s has no \"outcome\"", path, id)
+		}
+	}
+	return e, nil
+}
+
+// report is the part of report.json that the demo reads.
+type report struct {
+	Harness struct {
+		Trials []struct {
+			InstanceID string `json:"instance_id"`
+			Outcome    string `json:"outcome"`
+		} `json:"trials"`
+	} `json:"harness"`
+}
+
+// readOutcomes maps instance ids to the outcome of their trial.
+func readOutcomes(path string) (map[string]string, error) {
+	var r report
+	if err := readJSON(path, &r); err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(r.Harness.Trials))
+	for _, t := range r.Harness.Trials {
+		if before, twice := out[t.InstanceID]; twice {
+			return nil, fmt.Errorf("%s: %s has two trials (%s, %s); the demo runs one attempt and one round", path, t.InstanceID, before, t.Outcome)
+		}
+		out[t.InstanceID] = t.Outcome
+	}
+	return out, nil
+}
+
+func readJSON(path string, into any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: not the JSON that was expected: %w", path, err)
+	}
+	return nil
+}
+
+func printIDs(w io.Writer, path string) error {
+	e, err := readExpected(path)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(e)) {
+		fmt.Fprintln(w, id)
+	}
+	return nil
+}
+
+func printExpected(w io.Writer, outcome string, ids []string) error {
+	e := make(map[string]map[string]string, len(ids))
+	for _, id := range ids {
+		e[id] = map[string]string{"outcome": outcome}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(e)
+}
+
+func printField(w io.Writer, r io.Reader, name string) error {
+	var obj map[string]any
+	if err := json.NewDecoder(r).Decode(&obj); err != nil {
+		return fmt.Errorf("standard input: not a JSON object: %w", err)
+	}
+	v, ok := obj[name]
+	if !ok || v == nil {
+		return fmt.Errorf("standard input: no field %q", name)
+	}
+	_, err := fmt.Fprintln(w, v)
+	return err
+}
+
+// reach asks with the proxies of the environment, as package installers do.
+func reach(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%s answers %s", url, resp.Status)
+	}
+	return nil
+}
