@@ -1,0 +1,270 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"harness/datasets/internal/source"
+	"harness/datasets/internal/strictjson"
+	"harness/eval"
+)
+
+// Dataset is a loaded file of tasks. Tasks keep the file's order.
+type Dataset struct {
+	Name   string // for people: of the file or its directory
+	Split  string // "" when nothing says it
+	Digest string // see Digest
+	Path   string // the file that was read
+	Tasks  []eval.Task
+	// Warnings do not keep a row from being used.
+	Warnings []Problem
+	// Problems are rows that were left out; empty unless Options.Lenient was set.
+	Problems []Problem
+}
+
+// Options of Load and Validate; the zero value is ready for use.
+type Options struct {
+	Name  string // overrides the name taken from the path
+	Split string // which split of a directory; "" when there is one only
+	// Lenient loads the good rows of a file with bad ones. It is for looking at
+	// datasets, not for evaluating.
+	Lenient bool
+
+	MaxRecordBytes int   // longest row; 0 means 256 MiB
+	MaxBytes       int64 // most a file may hold once unpacked; 0 means 8 GiB
+	MaxProblems    int   // problems kept, and warnings kept; 0 means 1,000
+}
+
+// Errors of a file as a whole, wrapped, for errors.Is.
+var (
+	// ErrEmpty: the file holds no rows.
+	ErrEmpty = errors.New("the file holds no rows")
+	// ErrDigest: the tasks are not those that the file says it was written from.
+	ErrDigest = errors.New("dataset digest mismatch")
+)
+
+// Load reads the dataset at path: a .jsonl, .json (one list) or .parquet file,
+// each of them also as .gz or .zst, or a directory that holds one. One bad row
+// refuses the file with a *LoadError that lists all of them, unless opts.Lenient
+// is set. Rows of another schema are a *FamilyError.
+func Load(ctx context.Context, path string, opts Options) (*Dataset, error) {
+	l, err := read(ctx, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.ds.Problems) > 0 && !opts.Lenient {
+		return nil, &LoadError{File: l.ds.Path, Rows: l.rows, Problems: l.ds.Problems, More: l.more}
+	}
+	return l.ds, nil
+}
+
+// Validate reads like Load and returns the good rows together with what is
+// wrong with the others. The error is for a file that can't be read at all.
+func Validate(ctx context.Context, path string, opts Options) (*Dataset, []Problem, error) {
+	l, err := read(ctx, path, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if l.more > 0 {
+		l.ds.Problems = append(l.ds.Problems, Problem{File: l.ds.Path, Reason: fmt.Sprintf("%s more are not listed", plural(l.more, "problem"))})
+	}
+	return l.ds, l.ds.Problems, nil
+}
+
+// loader collects rows, whatever they are read from.
+type loader struct {
+	opts     Options
+	ds       *Dataset
+	digest   *digester
+	rows     int
+	more     int // problems not kept
+	family   familyWatch
+	first    map[string]position // where an id was seen first
+	lower    map[string]string   // lower case -> id as first seen
+	declared string              // digest that the file names, "" when it names none
+}
+
+type position struct{ row, line int }
+
+func (p position) String() string {
+	if p.line > 0 {
+		return fmt.Sprintf("line %d", p.line)
+	}
+	return fmt.Sprintf("row %d", p.row)
+}
+
+func read(ctx context.Context, path string, opts Options) (*loader, error) {
+	if opts.MaxRecordBytes <= 0 {
+		opts.MaxRecordBytes = strictjson.MaxRecord
+	}
+	if opts.MaxBytes <= 0 {
+		opts.MaxBytes = source.MaxBytes
+	}
+	if opts.MaxProblems <= 0 {
+		opts.MaxProblems = 1000
+	}
+	loc, err := resolve(path, opts.Split)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{
+		opts: opts, digest: newDigester(),
+		ds:    &Dataset{Name: loc.name, Split: loc.split, Path: loc.path},
+		first: make(map[string]position), lower: make(map[string]string),
+	}
+	switch loc.format {
+	case source.JSONL:
+		err = l.readJSONL(ctx)
+	case source.JSON:
+		err = l.readJSON(ctx)
+	case source.Parquet:
+		err = l.readParquet(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load dataset %s: %w", loc.path, err)
+	}
+	if opts.Name != "" {
+		l.ds.Name = opts.Name
+	}
+	if l.rows == 0 && len(l.ds.Problems) == 0 {
+		return nil, fmt.Errorf("load dataset %s: %w; check that the right file was given", loc.path, ErrEmpty)
+	}
+	if err := l.family.err(loc.path); err != nil {
+		return nil, err
+	}
+	l.ds.Digest = l.digest.sum()
+	if l.declared != "" && l.declared != l.ds.Digest && len(l.ds.Problems) == 0 {
+		return nil, fmt.Errorf("load dataset %s: %w: the file was written from tasks with digest %.12s, its rows have %.12s; it was changed or damaged, import it again", loc.path, ErrDigest, l.declared, l.ds.Digest)
+	}
+	return l, nil
+}
+
+func (l *loader) readJSONL(ctx context.Context) error {
+	f, err := source.Open(l.ds.Path, l.opts.MaxBytes)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	lines := strictjson.NewLines(f, l.opts.MaxRecordBytes)
+	var r row
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rec, line, err := lines.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if l.rows == 0 && err == nil && rec[0] == '[' {
+			return errors.New("the file is a JSON list, not one row a line; name it .json")
+		}
+		if err := l.record(&r, rec, line, err); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}
+
+func (l *loader) readJSON(ctx context.Context) error {
+	f, err := source.Open(l.ds.Path, l.opts.MaxBytes)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	doc, err := strictjson.NewDocument(f, l.opts.MaxRecordBytes)
+	if err != nil {
+		return err
+	}
+	if !doc.IsList() {
+		return errors.New("the file starts with an object, a list of rows is expected; if it has one row a line, name it .jsonl")
+	}
+	var r row
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rec, line, err := doc.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err := l.record(&r, rec, line, err); err != nil {
+			return err
+		}
+	}
+}
+
+// record takes one JSON record, or the error in its place. Errors that leave
+// the rest of the stream readable become problems.
+func (l *loader) record(r *row, rec []byte, line int, err error) error {
+	if tooLarge := (*strictjson.TooLargeError)(nil); err != nil && !errors.As(err, &tooLarge) {
+		return err
+	}
+	pos := position{row: l.rows + 1, line: line}
+	if err == nil {
+		err = jsonRow(rec, r)
+	}
+	if err != nil {
+		l.rows++
+		l.family.rows++
+		l.problem(pos, "", rowProblem{reason: err.Error(), fix: "correct the row or remove it"})
+		return nil
+	}
+	return l.add(r, pos)
+}
+
+// add takes a row that was taken apart.
+func (l *loader) add(r *row, pos position) error {
+	l.rows++
+	t, problems := r.build()
+	l.family.row(r, problems)
+	bad := false
+	for _, p := range problems {
+		bad = bad || !p.warning
+		l.problem(pos, t.InstanceID, p)
+	}
+	if p := l.twin(t.InstanceID, pos); p != nil {
+		bad = true
+		l.problem(pos, t.InstanceID, *p)
+	}
+	if bad {
+		return nil
+	}
+	if _, err := l.digest.add(&t); err != nil {
+		return err
+	}
+	l.ds.Tasks = append(l.ds.Tasks, t)
+	return nil
+}
+
+// twin refuses an id that was there before, also one that differs by case
+// only: ids become file names and image tags, which fold case on some systems.
+func (l *loader) twin(id string, pos position) *rowProblem {
+	if id == "" {
+		return nil
+	}
+	if before, ok := l.first[id]; ok {
+		return &rowProblem{field: "instance_id", reason: "the id is given again, first on " + before.String(), fix: "remove or rename one of the rows"}
+	}
+	l.first[id] = pos
+	low := strings.ToLower(id)
+	if other, ok := l.lower[low]; ok {
+		return &rowProblem{field: "instance_id", reason: fmt.Sprintf("it differs only by case from %s on %s", quote(other), l.first[other]), fix: "rename one of the rows"}
+	}
+	l.lower[low] = id
+	return nil
+}
+
+func (l *loader) problem(pos position, id string, p rowProblem) {
+	full := Problem{File: l.ds.Path, Line: pos.line, Row: pos.row, InstanceID: id, Field: p.field, Reason: p.reason, Fix: p.fix, Warning: p.warning}
+	list := &l.ds.Problems
+	if p.warning {
+		list = &l.ds.Warnings
+	}
+	if len(*list) < l.opts.MaxProblems {
+		*list = append(*list, full)
+	} else if !p.warning {
+		l.more++
+	}
+}

@@ -1,0 +1,229 @@
+package datasets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"harness/datasets/internal/source"
+	"harness/datasets/internal/strictjson"
+)
+
+// Keys of the file metadata that WriteParquet writes.
+const (
+	metaDigest = "harness.dataset.digest"
+	metaName   = "harness.dataset.name"
+	metaSplit  = "harness.dataset.split"
+)
+
+// parquetBatch is how many rows are held besides the tasks already read.
+const parquetBatch = 64
+
+func (l *loader) readParquet(ctx context.Context) (err error) {
+	// The Parquet library panics on some damaged files.
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read parquet: the file is damaged: %v", r)
+		}
+	}()
+	f, err := source.OpenAt(l.ds.Path, l.opts.MaxBytes)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	pf, err := file.NewParquetReader(f)
+	if err != nil {
+		return fmt.Errorf("read parquet: %w", err)
+	}
+	defer func() { _ = pf.Close() }()
+	if err := l.parquetHeader(pf); err != nil {
+		return err
+	}
+	if pf.NumRows() == 0 {
+		return nil
+	}
+	fr, err := pqarrow.NewFileReader(pf, pqarrow.ArrowReadProperties{BatchSize: parquetBatch}, memory.NewGoAllocator())
+	if err != nil {
+		return fmt.Errorf("read parquet: %w", err)
+	}
+	leaves, err := l.parquetColumns(pf, fr)
+	if err != nil {
+		return err
+	}
+	rr, err := fr.GetRecordReader(ctx, leaves, nil)
+	if err != nil {
+		return fmt.Errorf("read parquet: %w", err)
+	}
+	defer rr.Release()
+	for rr.Next() {
+		if err := l.batch(ctx, rr.RecordBatch()); err != nil {
+			return err
+		}
+	}
+	if err := rr.Err(); err != nil {
+		return fmt.Errorf("read parquet: %w", err)
+	}
+	if int64(l.rows) != pf.NumRows() {
+		return fmt.Errorf("read parquet: %d of %d rows could be read: the file is damaged", l.rows, pf.NumRows())
+	}
+	return ctx.Err()
+}
+
+func (l *loader) parquetHeader(pf *file.Reader) error {
+	var size int64
+	for i := range pf.NumRowGroups() {
+		size += pf.MetaData().RowGroup(i).TotalByteSize()
+	}
+	if size > l.opts.MaxBytes {
+		return &source.TooBigError{Max: l.opts.MaxBytes}
+	}
+	kv := pf.MetaData().KeyValueMetadata()
+	for key, into := range map[string]*string{metaDigest: &l.declared, metaName: &l.ds.Name, metaSplit: &l.ds.Split} {
+		if v := kv.FindValue(key); v != nil && *v != "" {
+			*into = *v
+		}
+	}
+	if l.opts.Split != "" && l.ds.Split != l.opts.Split {
+		return fmt.Errorf("the file holds split %q, not %q", l.ds.Split, l.opts.Split)
+	}
+	return nil
+}
+
+// parquetColumns returns the leaf columns of the fields that the schema knows,
+// so that the others are never decoded.
+func (l *loader) parquetColumns(pf *file.Reader, fr *pqarrow.FileReader) ([]int, error) {
+	sc, err := fr.Schema()
+	if err != nil {
+		return nil, fmt.Errorf("read parquet: %w", err)
+	}
+	r := row{}
+	seen := make(map[string]bool)
+	for _, f := range sc.Fields() {
+		if _, known := fieldIndex[f.Name]; !known {
+			r.names = append(r.names, f.Name)
+		} else if seen[f.Name] {
+			return nil, fmt.Errorf("read parquet: there are two columns named %s", f.Name)
+		}
+		seen[f.Name] = true
+	}
+	var missing []rowProblem
+	for _, f := range fields {
+		if f.required && !seen[f.name] {
+			missing = append(missing, rowProblem{field: f.name, missing: true})
+		}
+	}
+	if len(missing) > 0 {
+		return nil, parquetFamily(l.ds.Path, &r, missing)
+	}
+	var leaves []int
+	schema := pf.MetaData().Schema
+	for i := range schema.NumColumns() {
+		top, _, _ := strings.Cut(schema.Column(i).Path(), ".")
+		if _, known := fieldIndex[top]; known {
+			leaves = append(leaves, i)
+		}
+	}
+	return leaves, nil
+}
+
+// parquetFamily is for files that lack whole columns: one error instead of one a row.
+func parquetFamily(path string, r *row, missing []rowProblem) error {
+	var w familyWatch
+	w.row(r, missing)
+	if err := w.err(path); err != nil {
+		return err
+	}
+	names := make([]string, len(missing))
+	for i, p := range missing {
+		names[i] = p.field
+	}
+	return fmt.Errorf("read parquet: there is no column %s; the row schema requires it", strings.Join(names, ", "))
+}
+
+func (l *loader) batch(ctx context.Context, rec arrow.RecordBatch) error {
+	cols := make([]int, rec.NumCols())
+	for i := range cols {
+		cols[i] = fieldIndex[rec.ColumnName(i)]
+	}
+	for i := range int(rec.NumRows()) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var r row
+		for j, f := range cols {
+			r.cells[f] = arrowCell(&fields[f], rec.Column(j), i)
+		}
+		if err := l.add(&r, position{row: l.rows + 1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrowCell reads one value of a column. Strings are copied: the arrow buffers
+// are reused.
+func arrowCell(f *field, col arrow.Array, i int) cell {
+	if d, ok := col.(*array.Dictionary); ok && !d.IsNull(i) {
+		return arrowCell(f, d.Dictionary(), d.GetValueIndex(i))
+	}
+	if _, null := col.(*array.Null); null || col.IsNull(i) {
+		return cell{kind: strictjson.Null}
+	}
+	switch a := col.(type) {
+	case array.StringLike:
+		return textCell(a.Value(i))
+	case *array.Binary:
+		return textCell(string(a.Value(i)))
+	case *array.LargeBinary:
+		return textCell(string(a.Value(i)))
+	case array.ListLike:
+		return listCell(a, i)
+	case *array.Struct:
+		if f.shape != shapeObject {
+			return cell{kind: strictjson.Object}
+		}
+		raw, err := json.Marshal(a.GetOneForMarshal(i))
+		return cell{kind: strictjson.Object, raw: raw, err: err}
+	case *array.Timestamp:
+		unit := a.DataType().(*arrow.TimestampType).Unit
+		return textCell(a.Value(i).ToTime(unit).UTC().Format(time.RFC3339Nano))
+	}
+	return cell{kind: strictjson.Absent, err: fmt.Errorf("the column has type %s, which can't be read as text or list", col.DataType())}
+}
+
+func textCell(s string) cell {
+	c := cell{kind: strictjson.String, text: strings.Clone(s)}
+	if !utf8.ValidString(s) {
+		c.err = errors.New("it is not valid UTF-8")
+	}
+	return c
+}
+
+func listCell(a array.ListLike, i int) cell {
+	c := cell{kind: strictjson.Array, list: []string{}}
+	start, end := a.ValueOffsets(i)
+	values := a.ListValues()
+	for k := start; k < end; k++ {
+		v := arrowCell(&field{}, values, int(k))
+		if v.kind == strictjson.String && v.err == nil {
+			c.list = append(c.list, v.text)
+			continue
+		}
+		if c.err = v.err; c.err == nil {
+			c.err = fmt.Errorf("it is %s, a string is expected", v.kind)
+		}
+		c.err = fmt.Errorf("element %d: %w", k-start+1, c.err)
+		break
+	}
+	return c
+}

@@ -1,0 +1,125 @@
+package datasets
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"harness/datasets/internal/strictjson"
+	"harness/eval"
+)
+
+// jsonRow takes one JSON object apart. Fields that are not in the schema are
+// only remembered by name. An error means that there is no row at all.
+func jsonRow(rec []byte, r *row) error {
+	*r = row{names: r.names[:0]}
+	return strictjson.Members(rec, func(key []byte, v strictjson.Value) error {
+		i, known := fieldIndex[string(key)]
+		if !known {
+			if len(r.names) < maxNames {
+				r.names = append(r.names, string(key))
+			}
+			return nil
+		}
+		c := &r.cells[i]
+		if c.kind != strictjson.Absent {
+			c.err = errors.New("it is given twice in the row, and readers disagree on which one counts")
+			return nil
+		}
+		c.kind = v.Kind
+		switch v.Kind {
+		case strictjson.String:
+			c.text, c.err = v.Text()
+		case strictjson.Array:
+			if fields[i].shape == shapeList {
+				c.list, c.err = stringList(v.Raw)
+			}
+		case strictjson.Object:
+			c.raw = v.Raw
+		}
+		return nil
+	})
+}
+
+// maxNames bounds what is remembered of a row's unknown fields.
+const maxNames = 64
+
+// rowProblem is a Problem without its position.
+type rowProblem struct {
+	field, reason, fix string
+	warning            bool
+	missing            bool // a required field is not there
+}
+
+// build turns a row into a task and checks it. The task is only good for use
+// when no problem other than warnings is returned.
+func (r *row) build() (eval.Task, []rowProblem) {
+	var t eval.Task
+	var problems []rowProblem
+	for i := range fields {
+		f, c := &fields[i], &r.cells[i]
+		if c.err == nil && (c.kind == strictjson.Absent || c.kind == strictjson.Null) {
+			if f.required {
+				why := "the field is missing"
+				if c.kind == strictjson.Null {
+					why = "the field is null"
+				}
+				problems = append(problems, rowProblem{field: f.name, reason: why, fix: "add it to the row", missing: true})
+			}
+			continue
+		}
+		if err := f.set(&t, c); err != nil {
+			problems = append(problems, rowProblem{field: f.name, reason: err.Error(), fix: fixFor(f, err)})
+		}
+	}
+	// A field that was refused would only be complained about again.
+	refused := make(map[string]bool, len(problems))
+	for _, p := range problems {
+		refused[p.field] = true
+	}
+	for _, p := range check(&t) {
+		if !refused[p.field] {
+			problems = append(problems, p)
+		}
+	}
+	normalise(&t)
+	return t, problems
+}
+
+func fixFor(f *field, err error) string {
+	if te := (*strictjson.TextError)(nil); errors.As(err, &te) {
+		return "write the text as valid UTF-8; the row would change silently otherwise"
+	}
+	switch f.shape {
+	case shapeText:
+		return "write the value in quotes"
+	case shapeList:
+		return `write it as ["test one", "test two"]`
+	default:
+		return "see the description of the field in the documentation of datasets"
+	}
+}
+
+// ParseTask is the inverse of CanonicalJSON. Every problem of the row but
+// warnings is an error.
+func ParseTask(canonical []byte) (eval.Task, error) {
+	var r row
+	if err := jsonRow(canonical, &r); err != nil {
+		return eval.Task{}, fmt.Errorf("parse task: %w", err)
+	}
+	t, problems := r.build()
+	var errs []error
+	for _, p := range problems {
+		if !p.warning {
+			errs = append(errs, fmt.Errorf("parse task %q: field %s: %s", t.InstanceID, p.field, p.reason))
+		}
+	}
+	return t, errors.Join(errs...)
+}
+
+func unmarshalStrict(raw []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
