@@ -1,0 +1,189 @@
+package logparse
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"strings"
+)
+
+// Status words that parsers give. A parser that copies the word from the log
+// may give another one that starts with one of these, e.g. "ERRORS".
+const (
+	Passed  = "PASSED"
+	Failed  = "FAILED"
+	Skipped = "SKIPPED"
+	Error   = "ERROR"
+	XFail   = "XFAIL"
+)
+
+// Bounds of a StatusMap. Both are far above any real suite.
+const (
+	MaxNames     = 1 << 17
+	MaxNameBytes = 12 << 20
+)
+
+// StatusMap maps test names to status words. Names keep the order in which they
+// were first set; a later status replaces an earlier one. The zero value is
+// ready to use.
+//
+// At most MaxNames names of MaxNameBytes bytes together are kept; what comes
+// later is dropped and Capped reports it. Names given to Want are always kept.
+type StatusMap struct {
+	index    map[string]int
+	names    []string
+	statuses []string
+	bytes    int
+	dropped  int64
+	changed  int
+	want     map[string]struct{}
+}
+
+// Want names tests that are kept even when the map is full.
+func (m *StatusMap) Want(names ...[]string) {
+	if m.want == nil {
+		m.want = make(map[string]struct{})
+	}
+	for _, list := range names {
+		for _, n := range list {
+			m.want[n] = struct{}{}
+		}
+	}
+}
+
+// Set records a status.
+func (m *StatusMap) Set(name, status string) {
+	if i, ok := m.index[name]; ok {
+		m.replace(i, status)
+		return
+	}
+	m.insert(strings.Clone(name), status)
+}
+
+// setBytes is Set without an allocation for a name that is known already.
+func (m *StatusMap) setBytes(name, status []byte) {
+	if i, ok := m.index[string(name)]; ok {
+		if m.statuses[i] != string(status) {
+			m.replace(i, intern(status))
+		}
+		return
+	}
+	m.insert(string(name), intern(status))
+}
+
+func (m *StatusMap) replace(i int, status string) {
+	if m.statuses[i] != status {
+		m.changed++
+		m.statuses[i] = strings.Clone(status)
+	}
+}
+
+func (m *StatusMap) insert(name, status string) {
+	if len(m.names) >= MaxNames || m.bytes+len(name)+len(status) > MaxNameBytes {
+		if _, ok := m.want[name]; !ok {
+			m.dropped++
+			return
+		}
+	}
+	if m.index == nil {
+		m.index = make(map[string]int)
+	}
+	m.index[name] = len(m.names)
+	m.names = append(m.names, name)
+	m.statuses = append(m.statuses, status)
+	m.bytes += len(name) + len(status)
+}
+
+// intern returns the status as a string that does not pin the log.
+func intern(status []byte) string {
+	switch string(status) {
+	case Passed:
+		return Passed
+	case Failed:
+		return Failed
+	case Skipped:
+		return Skipped
+	case Error:
+		return Error
+	case XFail:
+		return XFail
+	}
+	return string(status)
+}
+
+// Get returns the status of a test.
+func (m *StatusMap) Get(name string) (string, bool) {
+	if m == nil {
+		return "", false
+	}
+	i, ok := m.index[name]
+	if !ok {
+		return "", false
+	}
+	return m.statuses[i], true
+}
+
+// Len is the number of names.
+func (m *StatusMap) Len() int {
+	if m == nil {
+		return 0
+	}
+	return len(m.names)
+}
+
+// All yields names and statuses in order of first appearance.
+func (m *StatusMap) All() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		if m == nil {
+			return
+		}
+		for i, n := range m.names {
+			if !yield(n, m.statuses[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Capped reports whether names were dropped because the map was full.
+func (m *StatusMap) Capped() bool { return m != nil && m.dropped > 0 }
+
+// Changed counts how often a test was reported again with another status.
+func (m *StatusMap) Changed() int {
+	if m == nil {
+		return 0
+	}
+	return m.changed
+}
+
+// merge sets everything of o, in o's order.
+func (m *StatusMap) merge(o *StatusMap) {
+	for n, s := range o.All() {
+		m.Set(n, s)
+	}
+	m.dropped += o.dropped
+	m.changed += o.changed
+}
+
+// MarshalJSON writes an object whose keys are in order of first appearance.
+func (m *StatusMap) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for n, s := range m.All() {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		for i, v := range []string{n, s} {
+			q, err := json.Marshal(v)
+			if err != nil {
+				return nil, err
+			}
+			if i == 1 {
+				b.WriteByte(':')
+			}
+			b.Write(q)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
