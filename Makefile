@@ -22,14 +22,17 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS
 # Packages that hold tests which need root and containerd, or a Temporal server.
 TAGGED = $(shell grep -rlE '^//go:build .*\b(integration|e2e)\b' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
 
-.PHONY: help setup setup-test setup-lint build demo test unit lint bench clean
+.PHONY: help setup setup-run setup-test setup-lint build demo test unit lint bench clean
 
 help: ## this list
 	@printf 'harness: evaluates coding agents on repository tasks\n\n'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 	@printf '\nStart with: make demo\n'
 
-setup: ## install what running needs (once about 5 minutes, then a second)
+setup: ## install all tools, pinned (once about 8 minutes, then a second)
+	@deploy/setup.sh all
+
+setup-run:
 	@deploy/setup.sh run
 
 setup-test:
@@ -42,7 +45,7 @@ build: ## leave bin/harness
 	@mkdir -p bin
 	$(GO_BUILD) -o bin/harness ./cmd/harness
 
-demo: setup build ## evaluate the example tasks and some real ones in gVisor, and show the results
+demo: setup-run build ## evaluate the example tasks and some real ones in gVisor, and show the results
 	@$(GO_BUILD) -o bin/democheck ./scripts/democheck
 	@scripts/demo.sh
 
