@@ -1,0 +1,4 @@
+'use strict';
+
+exports.parse = require('./parse').parse;
+exports.stringify = require('./stringify').stringify;

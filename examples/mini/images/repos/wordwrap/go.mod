@@ -1,0 +1,3 @@
+module mini/wordwrap
+
+go 1.19
