@@ -1,6 +1,7 @@
 # The commands of this project; `make` alone lists them.
 #
-# HARNESS_HOME   where the local stack keeps its data (default /var/lib/harness)
+# HARNESS_HOME   where the local stack keeps its data (default /var/lib/harness,
+#                ~/.local/share/harness when not root)
 # HARNESS_TOOLS  where pinned tools are installed     (default $HARNESS_HOME/tools)
 # HARNESS_TASKS  real tasks for the demo              (default ../shared/data/release-pinned/tasks.jsonl)
 
@@ -8,7 +9,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-HARNESS_HOME ?= /var/lib/harness
+HARNESS_HOME ?= $(shell [ "$$(id -u)" = 0 ] && echo /var/lib/harness || echo "$$HOME/.local/share/harness")
 HARNESS_TOOLS ?= $(HARNESS_HOME)/tools
 export HARNESS_HOME HARNESS_TOOLS
 export PATH := $(PATH):/usr/local/go/bin:/usr/sbin:/sbin

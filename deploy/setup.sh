@@ -10,14 +10,16 @@
 #   all    everything
 #
 # Tools are built from source by Go, checked against the go.sum of their module
-# in deploy/tools, and put into $HARNESS_TOOLS/bin (default:
-# ${HARNESS_HOME:-/var/lib/harness}/tools/bin). Nothing of them goes on the
-# system's PATH: a shim of another containerd version found there would break
-# an installed Docker.
+# in deploy/tools, and put into $HARNESS_TOOLS/bin. The default of HARNESS_TOOLS
+# is $HARNESS_HOME/tools; of HARNESS_HOME, /var/lib/harness for root and
+# ~/.local/share/harness for others. Nothing goes on the system's PATH: a shim
+# of another containerd version found there would break an installed Docker.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-tools=${HARNESS_TOOLS:-${HARNESS_HOME:-/var/lib/harness}/tools}
+home=/var/lib/harness
+[[ $(id -u) -eq 0 || -z ${HOME:-} ]] || home=$HOME/.local/share/harness
+tools=${HARNESS_TOOLS:-${HARNESS_HOME:-$home}/tools}
 PATH=$PATH:/usr/local/go/bin:/usr/sbin:/sbin
 started=$SECONDS
 step=0 steps=0
@@ -233,7 +235,7 @@ steps=${#plan[@]}
 
 if ! mkdir -p "$tools/bin" "$tools/stamps" "$tools/log" 2>/dev/null || [[ ! -w $tools/bin || ! -w $tools/stamps || ! -w $tools/log ]]; then
   die "the tools folder $tools can't be written" \
-    "Run this as root, or choose another folder: export HARNESS_TOOLS=\$HOME/harness-tools"
+    "Choose another folder: export HARNESS_TOOLS=\$HOME/harness-tools"
 fi
 tools=$(cd "$tools" && pwd)
 say "tools folder: $tools"

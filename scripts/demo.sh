@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The demo: evaluates the example tasks with right, empty, wrong and hostile
-# patches, then real SWE-bench tasks with their gold patches and unpatched, and
+# The demo: evaluates the example tasks with right, empty, wrong, hostile and
+# mixed patches, then real SWE-bench tasks with their gold patches and unpatched, and
 # compares every outcome with the expected one. Called by `make demo`, which
 # installs and builds what it uses. Exit 0 only if all outcomes are as expected.
 #
@@ -39,7 +39,7 @@ die() {
 [[ $(id -u) -eq 0 ]] || die "sandboxes need root" "Run as root: sudo make demo"
 mkdir -p "$out"
 
-sets=()     # SET=REPORT=EXPECTED, what the table compares
+sets=()     # SET=TRIALS.parquet=EXPECTED.json, what the table compares
 reports=()  # report folders, in order
 eval_ids=() # -i flags of the next evaluation
 real=       # folder of the real tasks, once they can run
@@ -59,12 +59,16 @@ evaluate() {
   run=demo-$set-$stamp
   say "harness eval --run-id $run ($set)"
   select_ids "$expected"
-  "$harness" eval "$@" "${eval_ids[@]}" --run-id "$run" -o "$out/$set" --json >"$out/$set.json" || rc=$?
+  "$harness" eval "$@" "${eval_ids[@]}" --run-id "$run" -o "$out/$set" --json >"$out/$set.report.json" || rc=$?
   # 4 is "finished, with results missing": the table below names them.
   [[ $rc -eq 0 || $rc -eq 4 ]] ||
     die "the run $run ended with exit code $rc" \
       "What it said is above. See more: $harness runs show $run; go on with it: $harness resume $run"
-  sets+=("$set=$out/$set.json=$expected")
+  local file
+  for file in summary.md trials.parquet; do
+    [[ -s $out/$set/$file ]] || die "the run $run left no $out/$set/$file" "See: $harness runs show $run"
+  done
+  sets+=("$set=$out/$set/trials.parquet=$expected")
   reports+=("$out/$set")
 }
 
@@ -74,9 +78,9 @@ say "the local stack (Temporal, containerd, worker)"
 say "images of the example tasks (the first time: some minutes for the base images; later: seconds)"
 "$harness" image build examples/mini/images
 
-for set in gold empty wrong hostile; do
-  evaluate "$set" "examples/mini/expected/$set.json" \
-    -d examples/mini -p "examples/mini/predictions/$set.jsonl"
+for predictions in examples/mini/predictions/*.jsonl; do
+  set=$(basename "$predictions" .jsonl)
+  evaluate "$set" "examples/mini/expected/$set.json" -d examples/mini -p "$predictions"
 done
 
 # prepare_real: the dataset and its images, made once for a set of ids and rows.

@@ -9,6 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
 func write(t *testing.T, name, text string) string {
@@ -20,34 +25,66 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+type trial struct{ id, outcome string }
+
+// writeTrials makes a trials table with the columns that the demo reads and one more.
+func writeTrials(t *testing.T, trials []trial) string {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "instance_id", Type: arrow.BinaryTypes.String},
+		{Name: "resolved", Type: arrow.FixedWidthTypes.Boolean},
+		{Name: "outcome", Type: arrow.BinaryTypes.String},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	for _, x := range trials {
+		b.Field(0).(*array.StringBuilder).Append(x.id)
+		b.Field(1).(*array.BooleanBuilder).Append(x.outcome == "resolved")
+		b.Field(2).(*array.StringBuilder).Append(x.outcome)
+	}
+	rec := b.NewRecordBatch()
+	defer rec.Release()
+	var buf bytes.Buffer
+	w, err := pqarrow.NewFileWriter(schema, &buf, nil, pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(rec), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return write(t, "trials.parquet", buf.String())
+}
+
 func TestTable(t *testing.T) {
 	const want = `{"a-1": {"outcome": "resolved", "why": "gold"}, "b-2": {"outcome": "timed_out"}}`
 	tests := []struct {
-		name, report, expected string
-		err                    error
-		lines                  []string // words of lines that must be there, in order
+		name     string
+		trials   []trial
+		expected string
+		err      error
+		lines    []string // words of lines that must be there, in order
 	}{
 		{
 			"equal",
-			`{"harness": {"trials": [{"instance_id": "b-2", "outcome": "timed_out"}, {"instance_id": "a-1", "outcome": "resolved"}]}}`,
+			[]trial{{"b-2", "timed_out"}, {"a-1", "resolved"}},
 			want, nil,
 			[]string{"gold a-1 resolved resolved ok", "gold b-2 timed_out timed_out ok", "2 trials, 2 as expected, 0 not"},
 		},
 		{
 			"one differs",
-			`{"harness": {"trials": [{"instance_id": "a-1", "outcome": "unresolved"}, {"instance_id": "b-2", "outcome": "timed_out"}]}}`,
+			[]trial{{"a-1", "unresolved"}, {"b-2", "timed_out"}},
 			want, errMismatch,
 			[]string{"gold a-1 unresolved resolved WRONG", "2 trials, 1 as expected, 1 not"},
 		},
 		{
 			"one is missing and one is new",
-			`{"harness": {"trials": [{"instance_id": "a-1", "outcome": "resolved"}, {"instance_id": "c\u001b[2J", "outcome": "resolved"}]}}`,
+			[]trial{{"a-1", "resolved"}, {"c\u001b[2J", "resolved"}},
 			want, errMismatch,
 			[]string{"gold b-2 (absent) timed_out WRONG", `gold c\x1b[2J resolved (absent) WRONG`, "3 trials, 1 as expected, 2 not"},
 		},
 		{
 			"no-op may fail in any way but ours",
-			`{"harness": {"trials": [{"instance_id": "a", "outcome": "tests_errored"}, {"instance_id": "b", "outcome": "infra_error"}]}}`,
+			[]trial{{"a", "tests_errored"}, {"b", "infra_error"}},
 			`{"a": {"outcome": "not resolved"}, "b": {"outcome": "not resolved"}}`, errMismatch,
 			[]string{"gold a tests_errored not resolved ok", "gold b infra_error not resolved WRONG"},
 		},
@@ -55,7 +92,7 @@ func TestTable(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			arg := "gold=" + write(t, "report.json", tt.report) + "=" + write(t, "expected.json", tt.expected)
+			arg := "gold=" + writeTrials(t, tt.trials) + "=" + write(t, "expected.json", tt.expected)
 			err := run(t.Context(), []string{"table", arg}, nil, &out)
 			if !errors.Is(err, tt.err) {
 				t.Errorf("error %v, want %v", err, tt.err)
@@ -78,8 +115,8 @@ func TestTable(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	good := write(t, "report.json", `{"harness": {"trials": [{"instance_id": "a", "outcome": "resolved"}]}}`)
-	twice := write(t, "report.json", `{"harness": {"trials": [{"instance_id": "a", "outcome": "resolved"}, {"instance_id": "a", "outcome": "resolved"}]}}`)
+	good := writeTrials(t, []trial{{"a", "resolved"}})
+	twice := writeTrials(t, []trial{{"a", "resolved"}, {"a", "resolved"}})
 	want := write(t, "expected.json", `{"a": {"outcome": "resolved"}}`)
 	tests := []struct {
 		name string
@@ -88,7 +125,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"nothing expected", []string{"table", "s=" + good + "=" + write(t, "e.json", `{}`)}, "no instance"},
 		{"expectation without outcome", []string{"table", "s=" + good + "=" + write(t, "e.json", `{"a": {}}`)}, `no "outcome"`},
-		{"report cut short", []string{"table", "s=" + write(t, "r.json", `{"harness"`) + "=" + want}, "not the JSON"},
+		{"table cut short", []string{"table", "s=" + write(t, "t.parquet", "PAR1 and no more") + "=" + want}, "not a readable Parquet file"},
 		{"two trials of one instance", []string{"table", "s=" + twice + "=" + want}, "two trials"},
 		{"no such report", []string{"table", "s=/nonexistent=" + want}, "no such file"},
 		{"unknown command", []string{"frobnicate", "x"}, "usage"},

@@ -38,32 +38,6 @@ func readExpected(path string) (expected, error) {
 	return e, nil
 }
 
-// report is the part of report.json that the demo reads.
-type report struct {
-	Harness struct {
-		Trials []struct {
-			InstanceID string `json:"instance_id"`
-			Outcome    string `json:"outcome"`
-		} `json:"trials"`
-	} `json:"harness"`
-}
-
-// readOutcomes maps instance ids to the outcome of their trial.
-func readOutcomes(path string) (map[string]string, error) {
-	var r report
-	if err := readJSON(path, &r); err != nil {
-		return nil, err
-	}
-	out := make(map[string]string, len(r.Harness.Trials))
-	for _, t := range r.Harness.Trials {
-		if before, twice := out[t.InstanceID]; twice {
-			return nil, fmt.Errorf("%s: %s has two trials (%s, %s); the demo runs one attempt and one round", path, t.InstanceID, before, t.Outcome)
-		}
-		out[t.InstanceID] = t.Outcome
-	}
-	return out, nil
-}
-
 func readJSON(path string, into any) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

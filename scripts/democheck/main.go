@@ -1,6 +1,6 @@
-// Command democheck is the demo's referee: it reads what `harness` printed as
-// JSON, compares outcomes with the expected ones and prints one table. It knows
-// the JSON that scripts may rely on and nothing else of the harness.
+// Command democheck is the demo's referee: it reads the tables that `harness`
+// wrote, compares outcomes with the expected ones and prints one table. It knows
+// columns and JSON that others may rely on, and nothing else of the harness.
 package main
 
 import (
@@ -17,7 +17,7 @@ const usage = `usage:
   democheck expect OUTCOME ID...           print an expected file with one outcome for all ids
   democheck field NAME                     print a field of the JSON object on standard input
   democheck reach URL                      exit 0 when the URL answers
-  democheck table SET=REPORT.json=EXPECTED.json ...
+  democheck table SET=TRIALS.parquet=EXPECTED.json ...
                                            print the table; exit 3 when an outcome is not the expected one
 `
 
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) 
 	case cmd == "reach" && len(args) == 1:
 		return reach(ctx, args[0])
 	case cmd == "table":
-		return table(stdout, args)
+		return table(ctx, stdout, args)
 	}
 	return errUsage
 }

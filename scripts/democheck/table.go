@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -9,7 +10,7 @@ import (
 	"text/tabwriter"
 )
 
-// absent stands for a trial that the report does not have.
+// absent stands for a trial that the table does not have.
 const absent = "(absent)"
 
 // row is one line of the table.
@@ -48,14 +49,14 @@ func compare(set string, got map[string]string, want expected) []row {
 }
 
 // table prints one line a trial and the tally, for all sets.
-func table(w io.Writer, sets []string) error {
+func table(ctx context.Context, w io.Writer, sets []string) error {
 	var rows []row
 	for _, s := range sets {
 		parts := strings.Split(s, "=")
 		if len(parts) != 3 {
 			return errUsage
 		}
-		got, err := readOutcomes(parts[1])
+		got, err := readOutcomes(ctx, parts[1])
 		if err != nil {
 			return err
 		}
