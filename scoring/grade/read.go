@@ -58,6 +58,12 @@ func (r *reader) each(f func(log io.Reader) error) error {
 // read applies the rules to the log. Only a log that can't be read is an error.
 func (r *reader) read() (reading, error) {
 	got := reading{tests: new(logparse.StatusMap)}
+	if slices.Contains(r.rules.Lacks, r.parser.Name) {
+		got.raised = &logparse.RaisedError{
+			Parser: r.parser.Name, Kind: "KeyError", Detail: "release " + r.rules.Dialect.Name + " has no such parser",
+		}
+		return got, nil
+	}
 	var facts logFacts
 	err := r.each(func(log io.Reader) error {
 		s := newSection(log, r.rules)
@@ -137,11 +143,6 @@ func (r *reader) judge(got *reading, facts logFacts) error {
 func (g *reading) refuse(flag string) { g.refused, g.found, g.raised = flag, false, nil }
 
 func (r *reader) parse(log io.Reader, got *reading) error {
-	if slices.Contains(r.rules.Lacks, r.parser.Name) {
-		got.tests = new(logparse.StatusMap)
-		got.raised = &logparse.RaisedError{Parser: r.parser.Name, Kind: "KeyError", Detail: "release " + r.rules.Dialect.Name + " has no such parser"}
-		return nil
-	}
 	res, err := r.parser.Parse(log, r.opt)
 	got.tests = res.Tests
 	got.long = got.long || res.LongLines > 0

@@ -7,9 +7,11 @@ import (
 
 // lineRule is a format in which one line, taken alone, tells one test's result.
 type lineRule struct {
-	// pattern is matched against the line without white space around it. Its
-	// groups "status" and "name" are looked at.
+	// pattern is matched against the line without white space around it, or
+	// against the line as it is if raw is set. Its groups "status" and "name" are
+	// looked at.
 	pattern *regexp.Regexp
+	raw     bool
 	// need is text that every matching line has; it spares the others the pattern.
 	need []string
 	// words maps the status group to a status; a word that is not there is no result.
@@ -27,7 +29,10 @@ func (r lineRule) parse(in *input) error {
 		if !containsAny(line, r.need) {
 			return nil
 		}
-		s := strip(text(line))
+		s := text(line)
+		if !r.raw {
+			s = strip(s)
+		}
 		m := r.pattern.FindStringSubmatch(s)
 		if m == nil {
 			return nil
@@ -145,6 +150,7 @@ var (
 	}
 	markedRule = lineRule{
 		pattern: re(`^(?P<status>)\d+\)\s(?P<name>.*)`),
+		raw:     true,
 		need:    []string{")"},
 		words:   map[string]string{"": Failed},
 		name:    func(name, _ string) string { return strip(name) },

@@ -67,6 +67,7 @@ type input struct {
 	log  *LineReader
 	opt  Options
 	out  *StatusMap
+	cut  bool // a parser that needs the whole text got less
 }
 
 // Result is what a parser found.
@@ -91,7 +92,7 @@ func (p Parser) Parse(r io.Reader, opt Options) (Result, error) {
 	if err != nil && !errors.As(err, new(*RaisedError)) {
 		err = fmt.Errorf("parse log with %s: %w", p.Name, err)
 	}
-	return Result{Tests: in.out, LongLines: in.log.Long()}, err
+	return Result{Tests: in.out, LongLines: in.log.Long(), Cut: in.cut}, err
 }
 
 func (in *input) raise(kind, format string, args ...any) error {

@@ -1,0 +1,80 @@
+package logparse
+
+import (
+	"strings"
+)
+
+var (
+	nextAssertion = re(`AssertionError:\s+#((?s:.*?))\n\n`)
+	nextFailed    = re(`^.*?✗\s*(.*)`)
+	nextPassed    = re(`^.*?✓\s*(.*)`)
+	nextSuite     = re(`Running:(.*)\)\n{3}\s{2}(.*)\n`)
+	nextV2Failed  = re(`(?m)^\s{4}\d+\)\s(.*)`)
+	nextV2Passed  = re(`(?m)^\s{4}✓\s(.*)\(`)
+)
+
+// parseNext reads cypress's reporter for version 1.27, karma's for all others.
+func parseNext(in *input) error {
+	log, err := in.whole()
+	if err != nil {
+		return err
+	}
+	if in.opt.Version == "1.27" {
+		in.nextCypress(log)
+	} else {
+		in.nextKarma(log)
+	}
+	return nil
+}
+
+func (in *input) nextKarma(log string) {
+	log = ansiCode.ReplaceAllLiteralString(log, "")
+	log = nextAssertion.ReplaceAllLiteralString(log, "")
+	var suites suiteStack
+	for _, run := range strings.Split(log, " xvfb-run ")[1:] {
+		run = run[lastEnd(run, "Starting browser Chrome"):]
+		for line := range strings.SplitSeq(run, "\n") {
+			if strings.HasPrefix(line, "TOTAL") {
+				break
+			}
+			t := strip(line)
+			if startsWithAny(t, "ERROR", "LOG", "WARN", "Check", "in") {
+				continue
+			}
+			if m := nextFailed.FindStringSubmatch(line); m != nil {
+				in.out.Set(suites.join(m[1]), Failed)
+			} else if m := nextPassed.FindStringSubmatch(line); m != nil {
+				in.out.Set(suites.join(m[1]), Passed)
+			} else if n := indent(line); n > 0 {
+				suites.heading(shorten(t), n)
+			}
+		}
+	}
+}
+
+func (in *input) nextCypress(log string) {
+	found := nextSuite.FindAllStringSubmatchIndex(log, -1)
+	for i, m := range found {
+		suite := log[m[4]:m[5]]
+		end := len(log)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		tests := log[m[1]:end]
+		for _, f := range nextV2Failed.FindAllStringSubmatch(tests, -1) {
+			in.out.Set(suite+": "+strip(f[1]), Failed)
+		}
+		for _, p := range nextV2Passed.FindAllStringSubmatch(tests, -1) {
+			in.out.Set(suite+": "+strip(p[1]), Passed)
+		}
+	}
+}
+
+func startsWithAny(s string, words ...string) bool {
+	for _, w := range words {
+		if strings.HasPrefix(s, w) {
+			return true
+		}
+	}
+	return false
+}
