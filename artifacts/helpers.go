@@ -13,7 +13,7 @@ import (
 	"harness/eval"
 )
 
-// ErrTooLarge: an object is larger than its reader wants to hold.
+// ErrTooLarge is what reading an object that is larger than its reader wants to hold returns.
 var ErrTooLarge = errors.New("artifact is larger than allowed")
 
 // PutBytes stores data under key and returns the reference that finds it again.
@@ -126,9 +126,10 @@ func (v *verifyReader) Read(p []byte) (int, error) {
 	n, err := v.rc.Read(p)
 	v.hash.Write(p[:n])
 	v.n += int64(n)
-	if v.n > v.size || err == io.EOF && v.n != v.size {
+	end := errors.Is(err, io.EOF)
+	if v.n > v.size || end && v.n != v.size {
 		err = fmt.Errorf("get %s: %w: read %d bytes, %d were written", v.key, ErrCorrupt, v.n, v.size)
-	} else if err == io.EOF && v.want != "" {
+	} else if end && v.want != "" {
 		if got := hex.EncodeToString(v.hash.Sum(nil)); got != v.want {
 			err = fmt.Errorf("get %s: %w: its sha256 is %s, %s was written", v.key, ErrCorrupt, got, v.want)
 		}

@@ -28,11 +28,11 @@ func (s *Store) prepare() error {
 		return fmt.Errorf("prepare artifact folder %s: it is not writable: %w", s.path, err)
 	}
 	f.Close()
-	defer s.root.Remove(a)
+	defer s.removeTemp(a)
 	if err := s.root.Link(a, b); err != nil {
 		return fmt.Errorf("prepare artifact folder %s: its file system has no hard links, which create-only writes need; use a folder on another one: %w", s.path, err)
 	}
-	defer s.root.Remove(b)
+	defer s.removeTemp(b)
 	return s.removeStale(time.Now().Add(-staleAfter))
 }
 
@@ -47,10 +47,10 @@ func (s *Store) removeStale(before time.Time) error {
 		entries, err := d.ReadDir(1000)
 		for _, e := range entries {
 			if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() && fi.ModTime().Before(before) {
-				s.root.Remove(artifacts.ReservedDir + "/" + e.Name()) // another process may be faster
+				s.removeTemp(artifacts.ReservedDir + "/" + e.Name())
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -58,6 +58,9 @@ func (s *Store) removeStale(before time.Time) error {
 		}
 	}
 }
+
+// removeTemp forgets faults: the file is gone already, or it goes as stale later.
+func (s *Store) removeTemp(name string) { _ = s.root.Remove(name) }
 
 // prune removes empty folders from folder upwards. It stops at the first that is
 // in use; writers make theirs again when one is taken from under them.

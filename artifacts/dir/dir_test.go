@@ -86,8 +86,8 @@ func TestNamedPipeDoesNotBlock(t *testing.T) {
 	if _, _, err := s.Get(t.Context(), "pipe"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("Get: %v", err)
 	}
-	for range s.List(t.Context(), "pipe/") {
-		t.Error("listed below a pipe")
+	for info, err := range s.List(t.Context(), "pipe/") {
+		t.Errorf("listed below a pipe: %+v, %v", info, err)
 	}
 }
 
@@ -118,8 +118,8 @@ func TestStaleTemporaryFilesGo(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(temp, "alive")); err != nil {
 		t.Errorf("a young file was removed: %v", err)
 	}
-	for info := range s.List(t.Context(), "") {
-		t.Errorf("listed %q", info.Key)
+	for info, err := range s.List(t.Context(), "") {
+		t.Errorf("listed %+v, %v", info, err)
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader, opts artifacts
 	}
 	defer func() {
 		f.Close()
-		s.root.Remove(temp) // gone already after a rename
+		s.removeTemp(temp)
 	}()
 
 	hash := sha256.New()

@@ -150,3 +150,10 @@ func (c Config) endpoint() string {
 	}
 	return c.Endpoint
 }
+
+func (c Config) retries() int {
+	if c.Retries == 0 {
+		return 10
+	}
+	return c.Retries
+}

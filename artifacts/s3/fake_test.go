@@ -185,6 +185,27 @@ func TestTransientFaultsAreRetried(t *testing.T) {
 	}
 }
 
+func TestRegionIsAskedForAgain(t *testing.T) {
+	n := 0
+	f := &server{}
+	f.fault = func(w http.ResponseWriter, r *http.Request, after bool) bool {
+		if _, ok := r.URL.Query()["location"]; !ok {
+			return false
+		}
+		if n++; n < 3 {
+			answer(w, http.StatusServiceUnavailable, "XMinioServerNotInitialized")
+			return true
+		}
+		_, _ = io.WriteString(w, `<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/"></LocationConstraint>`)
+		return true
+	}
+	c := start(t, f)
+	c.Region = ""
+	if _, err := s3.Open(t.Context(), c); err != nil || n != 3 {
+		t.Errorf("Open: %v after asking %d times", err, n)
+	}
+}
+
 func TestRetriesEndWithTheContext(t *testing.T) {
 	f := &server{}
 	s, err := s3.Open(t.Context(), start(t, f))

@@ -49,3 +49,12 @@ func isConflict(err error) bool {
 	var resp minio.ErrorResponse
 	return errors.As(err, &resp) && resp.Code == "ConditionalRequestConflict"
 }
+
+// isTransient: the network or the server may do better in a moment.
+func isTransient(err error) bool {
+	var resp minio.ErrorResponse
+	if !errors.As(err, &resp) {
+		return true
+	}
+	return resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests
+}

@@ -89,7 +89,7 @@ func (s *Store) put(ctx context.Context, key string, b *body, opts artifacts.Put
 // taken tells a lost race from our own write whose answer was lost: the library
 // repeats such a request and the repetition finds the key taken, by us.
 func (s *Store) taken(ctx context.Context, key, writer string) (artifacts.Info, error) {
-	oi, err := s.core.Client.StatObject(ctx, s.cfg.Bucket, s.prefix+key, minio.StatObjectOptions{})
+	oi, err := s.core.StatObject(ctx, s.cfg.Bucket, s.prefix+key, minio.StatObjectOptions{})
 	switch err = s.fault(ctx, err); {
 	case err == nil && oi.UserMetadata[metaWriter] == writer:
 		return info(key, oi), nil

@@ -18,14 +18,13 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"harness/artifacts"
 )
-
-const defaultRetries = 10
 
 // User metadata of our objects, as the client library spells the names.
 const (
@@ -102,17 +101,16 @@ func newClient(cfg Config) (*minio.Client, error) {
 	case "virtual":
 		lookup = minio.BucketLookupDNS
 	}
-	retries := cfg.Retries
-	if retries == 0 {
-		retries = defaultRetries
-	}
 	return minio.New(u.Host, &minio.Options{
 		Creds: creds, Secure: secure, Transport: transport, Region: cfg.Region,
-		BucketLookup: lookup, MaxRetries: retries,
+		BucketLookup: lookup, MaxRetries: cfg.retries(),
 	})
 }
 
 func (s *Store) findBucket(ctx context.Context) error {
+	if err := s.locate(ctx); err != nil {
+		return fmt.Errorf("ask for the bucket's region: %w", err)
+	}
 	found, err := s.core.BucketExists(ctx, s.cfg.Bucket)
 	if err != nil {
 		return fmt.Errorf("look for the bucket: %w", s.fault(ctx, err))
@@ -128,6 +126,27 @@ func (s *Store) findBucket(ctx context.Context) error {
 		return fmt.Errorf("make the bucket: %w", s.fault(ctx, err))
 	}
 	return nil
+}
+
+// locate asks for the bucket's region, which the client library remembers. It is
+// the one request that the library does not repeat after a fault.
+func (s *Store) locate(ctx context.Context) error {
+	if s.cfg.Region != "" {
+		return nil
+	}
+	for try := 0; ; try++ {
+		_, err := s.core.GetBucketLocation(ctx, s.cfg.Bucket)
+		if err == nil || !isTransient(err) {
+			return nil // what else is wrong, the next request tells
+		}
+		if try == s.cfg.retries() || ctx.Err() != nil {
+			return s.fault(ctx, err)
+		}
+		select {
+		case <-time.After(min(time.Duration(100<<min(try, 10))*time.Millisecond, time.Second)):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // probe writes an object plainly and then create-only. The second write must be
@@ -162,7 +181,7 @@ func (s *Store) Stat(ctx context.Context, key string) (artifacts.Info, error) {
 	if err := begin(ctx, key); err != nil {
 		return artifacts.Info{}, fmt.Errorf("stat artifact: %w", err)
 	}
-	oi, err := s.core.Client.StatObject(ctx, s.cfg.Bucket, s.prefix+key, minio.StatObjectOptions{})
+	oi, err := s.core.StatObject(ctx, s.cfg.Bucket, s.prefix+key, minio.StatObjectOptions{})
 	if err != nil {
 		return artifacts.Info{}, fmt.Errorf("stat artifact %s: %w", s.URL(key), s.fault(ctx, err))
 	}
