@@ -37,6 +37,7 @@ type RunSpec struct {
 	MaxInfraTries int           `json:"max_infra_tries"`
 
 	ShardSize int      `json:"shard_size"`
+	Entries   int      `json:"entries"`  // task x attempt, over all shards
 	Shards    []Ref    `json:"shards"`   // Shard documents, in order
 	Coverage  Coverage `json:"coverage"` // how the predictions met the dataset
 

@@ -1,0 +1,132 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"go.temporal.io/sdk/activity"
+
+	"harness/artifacts"
+	"harness/eval"
+	"harness/reports"
+)
+
+// Report writes the run's tables and summaries from what is stored.
+func (a *Activities) Report(ctx context.Context, in ReportInput) (Reported, error) {
+	spec, err := a.spec(ctx, in.Spec)
+	if err != nil {
+		return Reported{}, storeError("read run spec", err)
+	}
+	if _, err := BuildReport(ctx, a.cfg.Store, spec, func(n int) { activity.RecordHeartbeat(ctx, n) }); err != nil {
+		return Reported{}, Classify(err)
+	}
+	info, err := a.cfg.Store.Stat(ctx, eval.ReportKey(in.RunID, "report.json"))
+	if err != nil {
+		return Reported{}, storeError("find report", err)
+	}
+	return Reported{Report: eval.Ref{Key: info.Key, SHA256: info.SHA256, Size: info.Size}}, nil
+}
+
+// BuildReport writes the report files of a run from its stored results, finished
+// or not, without Temporal. progress, if given, is called with the number of
+// trials read so far.
+func BuildReport(ctx context.Context, store artifacts.Store, spec eval.RunSpec, progress func(int)) (reports.Summary, error) {
+	n := 0
+	counted := func(yield func(eval.TrialResult, error) bool) {
+		for r, err := range Results(ctx, store, spec) {
+			if n++; progress != nil && n%200 == 0 {
+				progress(n)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+	return reports.Build(ctx, store, spec, counted, reports.Options{})
+}
+
+// Results yields one record for each trial of the run, in the order of its
+// shards: the stored result, or else what is known of why there is none.
+func Results(ctx context.Context, store artifacts.Store, spec eval.RunSpec) iter.Seq2[eval.TrialResult, error] {
+	return func(yield func(eval.TrialResult, error) bool) {
+		for _, ref := range spec.Shards {
+			shard, err := load[eval.Shard](ctx, store, ref, maxShardBytes)
+			if err != nil {
+				yield(eval.TrialResult{}, storeError("read shard", err))
+				return
+			}
+			for _, e := range shard.Entries {
+				for round := 1; round <= spec.Rounds; round++ {
+					res, err := readTrial(ctx, store, spec, e, round)
+					if !yield(res, err) || err != nil {
+						return
+					}
+					if res.Outcome == eval.Resolved || res.ErrorClass != "" {
+						break // no further round was played
+					}
+				}
+			}
+		}
+	}
+}
+
+func readTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e eval.ShardEntry, round int) (eval.TrialResult, error) {
+	id := eval.TrialID{RunID: spec.RunID, InstanceID: e.InstanceID, Attempt: e.Attempt, Round: round}
+	data, err := artifacts.GetBytes(ctx, store, eval.ResultKey(id), maxResultBytes)
+	if err == nil {
+		var res eval.TrialResult
+		if err := json.Unmarshal(data, &res); err != nil {
+			return res, NewError(ErrDatasetIntegrity, fmt.Errorf("decode result of %s: %w", id, err))
+		}
+		return res, nil
+	}
+	if !errors.Is(err, artifacts.ErrNotFound) {
+		return eval.TrialResult{}, storeError("read result of "+id.String(), err)
+	}
+	return missingTrial(ctx, store, spec, e, id)
+}
+
+// missingTrial describes a trial without a result: by its last recorded failure,
+// or as cancelled when nothing was ever recorded.
+func missingTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e eval.ShardEntry, id eval.TrialID) (eval.TrialResult, error) {
+	task, err := load[eval.Task](ctx, store, e.Task, maxTaskBytes)
+	if err != nil {
+		return eval.TrialResult{}, storeError("read task "+e.InstanceID, err)
+	}
+	res := eval.TrialResult{
+		Schema: 1, TrialID: id, Repo: task.Repo, Language: task.Language, Difficulty: task.Difficulty,
+		Outcome: eval.Cancelled, Limits: task.Limits.Apply(spec.Limits),
+		Reason: "the trial has not been finished", ErrorClass: "NotFinished",
+	}
+	last := 0
+	for dir, err := range store.Dirs(ctx, eval.TrialPrefix(id)) {
+		if err != nil {
+			return res, storeError("list tries of "+id.String(), err)
+		}
+		n, ok := tryNumber(dir)
+		if !ok || n < last {
+			continue
+		}
+		data, err := artifacts.GetBytes(ctx, store, eval.TrialPrefix(id)+dir+"/"+eval.FileError, maxShardBytes)
+		if errors.Is(err, artifacts.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return res, storeError("read failure of "+id.String(), err)
+		}
+		var f eval.TryError
+		if err := json.Unmarshal(data, &f); err != nil {
+			return res, NewError(ErrDatasetIntegrity, fmt.Errorf("decode failure of %s: %w", id, err))
+		}
+		last = n
+		res.Outcome, res.ErrorClass, res.ErrorMessage, res.Tries = f.Outcome, f.Class, f.Message, f.Try
+		res.Reason = f.Message
+		if f.Outcome == eval.InfraError {
+			res.Blame = eval.BlameEnvironment
+		}
+	}
+	return res, nil
+}

@@ -1,0 +1,271 @@
+// Package trial carries out one physical execution of a trial in one sandbox,
+// following a recipe: create, apply the patch, run the tests, collect what the
+// host saw, destroy.
+//
+// It owns the order of these steps and their deadlines. It knows nothing of
+// Temporal, of artifact stores, or of what a log means.
+package trial
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"harness/eval"
+	"harness/sandbox"
+)
+
+// Paths inside the sandbox.
+const (
+	patchPath = "/tmp/patch.diff"
+	applyPath = "/tmp/harness-apply.sh"
+	evalPath  = "/eval.sh"
+)
+
+const maxApplyLog = 1 << 20
+
+// Input is one execution. Patch nil runs the tests on the tree as it is.
+type Input struct {
+	Trial       eval.TrialID
+	Token       string // fencing token: fresh for each execution, [a-z0-9], at most 40 bytes
+	ImageDigest string
+	WorkDir     string
+	Patch       *string
+	Script      string // the eval script as run
+	Recipe      eval.Recipe
+	Limits      eval.Limits
+	Network     eval.NetworkPolicy
+}
+
+// Output is what came of it. The test log went to the writer given to Run.
+type Output struct {
+	Applied     bool
+	ApplyMethod string
+	ApplyLog    []byte // head and tail of what the apply tools said
+	Exec        eval.ExecFacts
+	Usage       eval.Usage
+	Phases      []eval.Phase
+	Events      []eval.Event
+}
+
+// Hooks let a caller follow an execution. Nil fields are skipped.
+type Hooks struct {
+	Stage func(phase, sandboxID string)
+	Now   func() time.Time
+}
+
+// SandboxID is the id that Run gives the sandbox of an execution.
+func SandboxID(token string) string { return "t-" + token }
+
+// Run executes in and streams the test log into log, which must never block for
+// long. An error is a fault of ours (it wraps one of the sandbox errors) or ctx's;
+// whatever the code inside does is told by Output.
+func Run(ctx context.Context, rt sandbox.Runtime, in Input, log io.Writer, hooks Hooks) (_ Output, err error) {
+	r := &runner{rt: rt, in: in, log: log, hooks: hooks}
+	if r.hooks.Now == nil {
+		r.hooks.Now = time.Now
+	}
+	return r.run(ctx)
+}
+
+type runner struct {
+	rt    sandbox.Runtime
+	in    Input
+	log   io.Writer
+	hooks Hooks
+	out   Output
+}
+
+func (r *runner) run(ctx context.Context) (Output, error) {
+	setup, cancel := context.WithTimeout(ctx, seconds(r.in.Limits.SetupSeconds))
+	defer cancel()
+
+	var sb sandbox.Sandbox
+	err := r.phase(eval.PhaseCreate, func() (err error) {
+		sb, err = r.rt.Create(setup, r.spec())
+		return err
+	})
+	if err != nil {
+		return r.out, fmt.Errorf("create sandbox for %s: %w", r.in.Trial, err)
+	}
+
+	steps := func() error {
+		if err := r.apply(setup, sb); err != nil || !r.out.Applied || r.stopped() {
+			return err
+		}
+		return r.test(ctx, sb)
+	}
+	stepErr := steps()
+
+	// From here on the sandbox is only in the way: the undo runs whatever happened
+	// above, on a context that can't be cancelled.
+	var final sandbox.Final
+	closeErr := r.phase(eval.PhaseCollect, func() (err error) {
+		final, err = sb.Close(context.WithoutCancel(ctx))
+		return err
+	})
+	if err := ctx.Err(); err != nil {
+		return r.out, context.Cause(ctx)
+	}
+	if stepErr != nil && !explains(final, stepErr) {
+		return r.out, stepErr
+	}
+	if closeErr != nil {
+		return r.out, fmt.Errorf("close sandbox of %s: %w", r.in.Trial, closeErr)
+	}
+	r.conclude(final)
+	return r.out, nil
+}
+
+// explains reports whether the sandbox's end is the candidate's doing, so that
+// the error met on the way is its consequence and not a fault of ours.
+func explains(f sandbox.Final, err error) bool {
+	return errors.Is(err, sandbox.ErrLost) && (f.OOMKilled || f.DiskFull)
+}
+
+func (r *runner) spec() sandbox.Spec {
+	files := []sandbox.File{{Path: evalPath, Mode: 0o755, Data: []byte(r.in.Script)}}
+	if r.in.Patch != nil {
+		files = append(files,
+			sandbox.File{Path: patchPath, Mode: 0o644, Data: []byte(*r.in.Patch)},
+			sandbox.File{Path: applyPath, Mode: 0o755, Data: applyScript(r.in.Recipe, r.in.WorkDir)},
+		)
+	}
+	budget := r.in.Limits.SetupSeconds + r.in.Limits.WallSeconds
+	return sandbox.Spec{
+		ID:          SandboxID(r.in.Token),
+		Owner:       r.in.Token,
+		Trial:       r.in.Trial.String(),
+		ImageDigest: r.in.ImageDigest,
+		WorkDir:     r.in.WorkDir,
+		Limits:      r.in.Limits,
+		Network:     r.in.Network,
+		Files:       files,
+		Lease:       seconds(budget) + 5*time.Minute,
+	}
+}
+
+func (r *runner) apply(ctx context.Context, sb sandbox.Sandbox) error {
+	if r.in.Patch == nil {
+		r.out.Applied = true
+		return nil
+	}
+	log := NewTailBuffer(maxApplyLog)
+	var exit sandbox.Exit
+	err := r.phase(eval.PhaseApply, func() (err error) {
+		r.stage(eval.PhaseApply)
+		exit, err = sb.Exec(ctx, sandbox.Process{
+			Args: []string{"/bin/sh", applyPath}, Stdout: log, Stderr: log,
+		})
+		return err
+	})
+	r.out.ApplyLog = log.Bytes()
+	if err != nil {
+		return fmt.Errorf("apply patch of %s: %w", r.in.Trial, err)
+	}
+	r.noteExit(exit)
+	if exit.TimedOut || exit.Died {
+		return nil
+	}
+	method, ok := applyMethod(r.in.Recipe, exit.Code)
+	r.out.Applied, r.out.ApplyMethod = ok, method
+	return nil
+}
+
+func (r *runner) test(ctx context.Context, sb sandbox.Sandbox) error {
+	tests, cancel := context.WithTimeout(ctx, seconds(r.in.Limits.WallSeconds))
+	defer cancel()
+	var exit sandbox.Exit
+	err := r.phase(eval.PhaseTests, func() (err error) {
+		r.stage(eval.PhaseTests)
+		exit, err = sb.Exec(tests, sandbox.Process{
+			Args: []string{"/bin/bash", evalPath}, Stdout: r.log, Stderr: r.log,
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("run tests of %s: %w", r.in.Trial, err)
+	}
+	r.noteExit(exit)
+	if !exit.TimedOut && !exit.Died {
+		r.out.Exec.ExitCode = &exit.Code
+	}
+	if exit.TimedOut {
+		fmt.Fprintf(r.log, "\n\nTimeout error: %d seconds exceeded.", r.in.Limits.WallSeconds)
+	}
+	return nil
+}
+
+func (r *runner) noteExit(e sandbox.Exit) {
+	r.out.Exec.TimedOut = r.out.Exec.TimedOut || e.TimedOut
+	r.out.Exec.Died = r.out.Exec.Died || e.Died
+	r.out.Exec.Truncated += e.Dropped
+}
+
+// stopped reports whether there is no point in a further step.
+func (r *runner) stopped() bool { return r.out.Exec.TimedOut || r.out.Exec.Died }
+
+func (r *runner) conclude(f sandbox.Final) {
+	x := &r.out.Exec
+	x.OOMKilled = f.OOMKilled
+	x.DiskFull = f.DiskFull
+	x.Died = x.Died || f.Died
+	x.ImageDigest = r.in.ImageDigest
+	x.Network = string(r.in.Network)
+	x.LimitsHit = append(x.LimitsHit, f.LimitsHit...)
+	if x.TimedOut {
+		x.LimitsHit = append(x.LimitsHit, eval.LimitWall)
+	}
+	slices.Sort(x.LimitsHit)
+	x.LimitsHit = slices.Compact(x.LimitsHit)
+	r.out.Usage = f.Usage
+	r.out.Events = f.Events
+}
+
+func (r *runner) stage(phase string) {
+	if r.hooks.Stage != nil {
+		r.hooks.Stage(phase, SandboxID(r.in.Token))
+	}
+}
+
+func (r *runner) phase(name string, f func() error) error {
+	start := r.hooks.Now()
+	if name == eval.PhaseCreate {
+		r.stage(name)
+	}
+	err := f()
+	r.out.Phases = append(r.out.Phases, eval.Phase{
+		Name: name, StartedAt: start.UTC(), Seconds: r.hooks.Now().Sub(start).Seconds(),
+	})
+	return err
+}
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
+
+// TailBuffer keeps the last bytes written to it.
+type TailBuffer struct {
+	max int
+	buf bytes.Buffer
+}
+
+// NewTailBuffer keeps at most limit bytes.
+func NewTailBuffer(limit int) *TailBuffer { return &TailBuffer{max: limit} }
+
+func (t *TailBuffer) Write(p []byte) (int, error) {
+	n := len(p)
+	if len(p) > t.max {
+		p = p[len(p)-t.max:]
+	}
+	t.buf.Write(p)
+	if over := t.buf.Len() - t.max; over > 0 {
+		t.buf.Next(over)
+	}
+	return n, nil
+}
+
+// Bytes returns what is kept.
+func (t *TailBuffer) Bytes() []byte { return bytes.Clone(t.buf.Bytes()) }
