@@ -364,6 +364,7 @@ func TestDiffNonVolatile(t *testing.T) {
 		if err != nil || len(diffs) != 0 {
 			t.Errorf("%s: %v, %v", name, diffs, err)
 		}
+		sameChunks(t, a.file(t, "r1", name), b.file(t, "r2", name))
 	}
 	c := build("r3", func(r *eval.TrialResult) {
 		if r.InstanceID == "task-07" {
@@ -383,6 +384,50 @@ func TestDiffNonVolatile(t *testing.T) {
 	diffs, err = DiffNonVolatile(a.file(t, "r1", FileTests), a.file(t, "r1", FilePhases))
 	if err != nil || len(diffs) == 0 {
 		t.Errorf("different tables: %v, %v", diffs, err)
+	}
+}
+
+// sameChunks compares the stored bytes of the columns that are not volatile.
+func sameChunks(t *testing.T, pathA, pathB string) {
+	t.Helper()
+	chunks := func(path string) map[string]string {
+		tr, err := openTable(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tr.close()
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]string{}
+		for g := range tr.reader.NumRowGroups() {
+			for c := range tr.reader.MetaData().Schema.NumColumns() {
+				name := tr.reader.MetaData().Schema.Column(c).ColumnPath()[0]
+				if f, _ := tr.schema.FieldsByName(name); isVolatile(f[0]) {
+					continue
+				}
+				meta, err := tr.reader.MetaData().RowGroup(g).ColumnChunk(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := meta.DataPageOffset()
+				if meta.HasDictionaryPage() && meta.DictionaryPageOffset() > 0 {
+					start = min(start, meta.DictionaryPageOffset())
+				}
+				out[fmt.Sprint(name, g)] = string(raw[start : start+meta.TotalCompressedSize()])
+			}
+		}
+		return out
+	}
+	a, b := chunks(pathA), chunks(pathB)
+	if len(a) != len(b) || len(a) == 0 {
+		t.Errorf("%s: %d chunks against %d", filepath.Base(pathA), len(a), len(b))
+	}
+	for k := range a {
+		if a[k] != b[k] {
+			t.Errorf("%s: column and row group %s are stored as different bytes", filepath.Base(pathA), k)
+		}
 	}
 }
 

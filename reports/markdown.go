@@ -89,10 +89,10 @@ func writeCoverage(b *bytes.Buffer, s Summary) {
 			continue
 		}
 		line := bytes.NewBufferString(fmt.Sprintf("- %d %s:", len(l.ids), l.what))
-		writeRows(line, len(l.ids), min(len(l.ids), maxCoverageIDs), budgetCoverage, " ", func(i int) {
+		writeRows(line, len(l.ids), min(len(l.ids), maxCoverageIDs), budgetCoverage, moreInline, func(i int) {
 			line.WriteString(" " + cell(l.ids[i]))
 		})
-		lines = append(lines, line.String())
+		lines = append(lines, line.String()+"\n")
 	}
 	if h.NoResult > 0 {
 		lines = append(lines, fmt.Sprintf("- %d %s without any record: the run has not finished them\n", h.NoResult, unitOf(s)))
@@ -107,7 +107,7 @@ func writeInfra(b *bytes.Buffer, faults []InfraFault) {
 		return
 	}
 	fmt.Fprintf(b, "**Infra errors: %d** (faults of ours, missing data rather than failures)\n\n| task | class | message |\n|---|---|---|\n", len(faults))
-	writeRows(b, len(faults), min(len(faults), maxNamed), budgetInfra, "\n", func(i int) {
+	writeRows(b, len(faults), min(len(faults), maxNamed), budgetInfra, moreBelow, func(i int) {
 		f := &faults[i]
 		fmt.Fprintf(b, "| %s | %s | %s |\n", taskName(f.InstanceID, f.Attempt), cell(f.Class), cell(f.Message))
 	})
@@ -119,7 +119,7 @@ func writeTampered(b *bytes.Buffer, tampered []Tampered) {
 		return
 	}
 	fmt.Fprintf(b, "**Tamper flags: %d**\n\n| task | outcome | flags |\n|---|---|---|\n", len(tampered))
-	writeRows(b, len(tampered), min(len(tampered), maxNamed), budgetTampered, "\n", func(i int) {
+	writeRows(b, len(tampered), min(len(tampered), maxNamed), budgetTampered, moreBelow, func(i int) {
 		t := &tampered[i]
 		fmt.Fprintf(b, "| %s | %s | %s |\n", taskName(t.InstanceID, t.Attempt), t.Outcome, cell(strings.Join(t.Flags, ", ")))
 	})
@@ -131,7 +131,7 @@ func writeUnresolved(b *bytes.Buffer, list []attempt, total int) {
 		return
 	}
 	fmt.Fprintf(b, "<details><summary>Not resolved: %d</summary>\n\n| task | outcome | F2P | P2P | blame | reason |\n|---|---|---:|---:|---|---|\n", total)
-	writeRows(b, total, len(list), budgetUnresolved, "\n", func(i int) {
+	writeRows(b, total, len(list), budgetUnresolved, moreBelow, func(i int) {
 		a := &list[i]
 		reason := a.reason
 		if reason == "" {
@@ -215,17 +215,22 @@ func cell(s string) string {
 	return escape.Markdown(escape.Cut(escape.Terminal(s), maxCell))
 }
 
+// What follows rows that were not all shown, in a line and after a table.
+const (
+	moreInline = " and %d more"
+	moreBelow  = "\nand %d more\n"
+)
+
 // writeRows writes rows 0, 1, ... until there are n of them or the budget is
 // used up, and then how many of total were left out.
-func writeRows(b *bytes.Buffer, total, n, budget int, before string, row func(i int)) {
+func writeRows(b *bytes.Buffer, total, n, budget int, more string, row func(i int)) {
 	shown := 0
 	for start := b.Len(); shown < n && b.Len()-start < budget; shown++ {
 		row(shown)
 	}
 	if left := total - shown; left > 0 {
-		fmt.Fprintf(b, "%sand %d more", before, left)
+		fmt.Fprintf(b, more, left)
 	}
-	b.WriteString("\n")
 }
 
 func passed(n, of *int) string {

@@ -26,7 +26,7 @@ const (
 
 	// A row group ends at either bound. Both are computed from columns that are
 	// not volatile, so that two runs of the same input cut at the same rows.
-	groupRows  = 64 << 10
+	groupRows  = 32 << 10
 	groupBytes = 16 << 20
 )
 

@@ -37,21 +37,25 @@ func HTML(s string) string {
 	return htmlReplacer.Replace(visible(s, false))
 }
 
-// Markdown returns s as an inline <code> element that is safe anywhere in a
-// line of GitHub or GitLab Markdown, table cells included. No character of s
-// can open a tag, a link, an emphasis or a cell, and inside <code> neither
-// site turns @names, #numbers or addresses into references. The source is also
-// safe to print into a CI log.
+// Markdown returns s as inline code that is safe anywhere in a line of GitHub or
+// GitLab Markdown, table cells included: a code span where s allows one, else a
+// <code> element with entities for all that could open a tag, a link, an emphasis
+// or a cell. Inside code neither site turns @names, #numbers or addresses into
+// references. The source is also safe to print into a CI log.
 func Markdown(s string) string {
 	s = visible(s, false)
+	if s == "" {
+		return ""
+	}
+	if !strings.ContainsAny(s, "`|<>&") && !strings.Contains(s, "##") && s[0] != ' ' && s[len(s)-1] != ' ' {
+		return "`" + s + "`"
+	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
 	b.WriteString("<code>")
 	for i := range len(s) {
 		c := s[i]
-		// Entities rather than backslashes: they mean the same to every dialect
-		// and inside raw HTML. "-", "." and "/" do nothing in the middle of a line,
-		// and an underscore inside a word would be harmless, at its edge not.
+		// Entities rather than backslashes: they mean the same to every dialect.
 		if c < utf8.RuneSelf && !isPlain(c) {
 			fmt.Fprintf(&b, "&#%d;", c)
 			continue

@@ -57,8 +57,18 @@ func TestMarkdownAndHTML(t *testing.T) {
 			t.Errorf("markdown: %q has something that acts", got)
 		}
 	}
-	if got, want := escape.Markdown("test_a.py"), "<code>test&#95;a.py</code>"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for in, want := range map[string]string{
+		"":                 "",
+		"test_a.py::b[@x]": "`test_a.py::b[@x]`",
+		"a|b_c":            "<code>a&#124;b&#95;c</code>",
+		"a`b":              "<code>a&#96;b</code>",
+		" a":               "<code> a</code>",
+		"##vso[x]":         "<code>&#35;&#35;vso&#91;x&#93;</code>",
+		"a\nb":             "`a\\nb`",
+	} {
+		if got := escape.Markdown(in); got != want {
+			t.Errorf("Markdown(%q) = %q, want %q", in, got, want)
+		}
 	}
 }
 
