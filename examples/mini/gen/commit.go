@@ -11,11 +11,12 @@ import (
 	"slices"
 )
 
-// Who commits a repository into its image, and when. The image builder uses the
-// same, so the id of the only commit is known before the image exists.
+// Who commits a repository into its image, when, and with which words: the
+// image builder's values, so that the id of the only commit is known before the
+// image exists. Eval scripts say HEAD and do not depend on it.
 const (
-	commitIdentity = "harness <harness@localhost> 946684800 +0000"
-	commitMessage  = "base\n"
+	commitIdentity = "harness <harness@localhost> 1767225600 +0000" // 2026-01-01T00:00:00Z
+	commitMessage  = "Base of the task\n"
 )
 
 // commitID computes the id that git gives to a first commit of dir's content.
