@@ -174,7 +174,7 @@ explain_build() {
   elif grep -q 'checksum mismatch\|SECURITY ERROR' "$log"; then
     hint="A downloaded module is not the one that was pinned. Do not go on; try: go clean -modcache, and check GOPROXY ($(go env GOPROXY))."
   elif grep -q 'no space left' "$log"; then
-    hint="The disk is full. Building everything needs about 8 GB in $(go env GOCACHE) and $(go env GOMODCACHE): free some, or move them (GOCACHE, GOMODCACHE)."
+    hint="The disk is full. Building everything needs about 8 GB in $(go env GOCACHE) and $(go env GOMODCACHE), and 1 GB in $tools: free some, or move them (GOCACHE, GOMODCACHE, HARNESS_TOOLS)."
   elif grep -qE 'signal: killed|cannot allocate memory|out of memory' "$log"; then
     hint="The compiler ran out of memory: building needs about 3 GB; close something or add swap, then run this again."
   elif grep -q 'permission denied' "$log"; then
