@@ -31,7 +31,18 @@ var (
 	ErrUnhealthy = errors.New("sandbox runtime unhealthy")
 	// ErrInvalidSpec: a limit or name that can't work. Not worth a retry.
 	ErrInvalidSpec = errors.New("invalid sandbox spec")
+	// ErrClosed: the caller itself ended the sandbox before (Close, Kill, or a call whose ctx ended).
+	ErrClosed = errors.New("sandbox was ended before")
 )
+
+// ErrDeadline is a cancellation cause (context.WithDeadlineCause) that says "the
+// time for this is over", as opposed to "nobody wants the answer any more".
+var ErrDeadline = errors.New("deadline passed")
+
+// ErrInside: a copy failed because of what is inside the sandbox (a folder where
+// a file should be, a full disk, a broken shell). A file that is not there also
+// wraps fs.ErrNotExist. It is the fault of what runs inside, never ours.
+var ErrInside = errors.New("failed inside the sandbox")
 
 // Runtime makes sandboxes of one kind (runsc, runc, ...). Implementations are
 // safe for concurrent use.
@@ -78,7 +89,7 @@ const (
 // Spec says what to create. Names are data: the driver derives container names,
 // paths and labels from ID only.
 type Spec struct {
-	// ID is unique among living sandboxes: [a-z0-9-], 1 to 60 bytes.
+	// ID is unique among living sandboxes: words of [a-z0-9] joined by single "-", 1 to 60 bytes.
 	ID string
 	// Owner is the fencing token of who made it (a try); Trial is its TrialID as text. Both are labels, no more.
 	Owner, Trial string
@@ -92,8 +103,8 @@ type Spec struct {
 	Files []File
 	// Lease is how long the sandbox may live without Renew: after that any janitor removes it. Zero means 10 minutes.
 	Lease time.Duration
-	// WritableSnapshot makes writes of the code inside land in the image's snapshot instead of the sandbox's own
-	// overlay. For building images only.
+	// WritableSnapshot makes writes of the code inside land in a snapshot on top of the image instead of the
+	// sandbox's own overlay. For building images only: DiskBytes is not enforced then.
 	WritableSnapshot bool
 }
 
@@ -105,15 +116,21 @@ type File struct {
 }
 
 // Sandbox is one running sandbox. Exec, CopyIn and CopyOut may be called
-// concurrently; every call is bounded by its ctx, after which the process tree
-// it started is dead. When the sandbox is gone under a caller, ErrLost or a
-// Final with Died tells so.
+// concurrently; every call is bounded by its ctx. When a ctx ends before its
+// call has, the whole sandbox is killed from outside: nothing inside can be
+// trusted to end a process tree (daemons leave their session, tools get
+// replaced), and a half-killed sandbox is of no use as evidence. A caller that
+// wants to go on after a slow command bounds it inside ("timeout -s KILL 60 ...").
+// After that, calls fail with ErrClosed. When the sandbox ended by itself, Exec
+// returns an Exit with Died; when our own machinery lost it, ErrLost.
 type Sandbox interface {
 	ID() string
-	// Exec runs one process and waits for it. A non-zero exit is not an error.
-	// When ctx ends first, the process and what it started are killed within the
-	// grace of the limits, and Exit.TimedOut is set if ctx's cause is ErrDeadline
-	// or context.DeadlineExceeded.
+	// Exec runs one process and waits for it. A non-zero exit is not an error; a
+	// command that can't be started is exit 127 (not found) or 126, as in shells.
+	// When ctx ends first, everything inside is killed, within the grace of the
+	// limits. If ctx's cause is ErrDeadline or context.DeadlineExceeded, Exit has
+	// TimedOut and the error is nil; else the error is the cause. Output that is
+	// still held open by other processes after the exit is cut off soon after.
 	Exec(ctx context.Context, p Process) (Exit, error)
 	// CopyIn streams exactly size bytes into a regular file, creating its folders.
 	CopyIn(ctx context.Context, path string, mode fs.FileMode, size int64, r io.Reader) error
@@ -182,4 +199,5 @@ type Status struct {
 	CreatedAt, LeaseExpires              time.Time
 	Pid                                  int // host process of the sandbox, 0 when unknown
 	OwnerPid                             int
+	Orphan                               bool // its owning process is known to be gone
 }
