@@ -47,6 +47,8 @@ type Rules struct {
 	TruncatedIDs bool
 	// FailOnly says which tasks count absent tests as passed.
 	FailOnly FailOnly
+	// StrictUTF8: bytes that are not UTF-8 end in an error, not in U+FFFD.
+	StrictUTF8 bool
 	// InfraLabels adds the advisory infra_failure fields to the official report.
 	InfraLabels bool
 	// Lacks names parsers that this grader does not have; a task that needs one
@@ -128,13 +130,14 @@ func Profiles() []Profile {
 				},
 			},
 			Rules: Rules{
-				Name:     "swebench-4",
-				Dialect:  logparse.V4,
-				Markers:  true,
-				BadCodes: officialBadCodes,
-				WholeLog: true,
-				FailOnly: FailOnly{Repos: []string{"chartjs/chart.js", "processing/p5.js", "markedjs/marked"}},
-				Lacks:    newIn5,
+				Name:       "swebench-4",
+				Dialect:    logparse.V4,
+				Markers:    true,
+				BadCodes:   officialBadCodes,
+				WholeLog:   true,
+				StrictUTF8: true,
+				FailOnly:   FailOnly{Repos: []string{"chartjs/chart.js", "processing/p5.js", "markedjs/marked"}},
+				Lacks:      newIn5,
 			},
 		},
 		{
@@ -147,12 +150,13 @@ func Profiles() []Profile {
 				},
 			},
 			Rules: Rules{
-				Name:      "swebench-2",
-				Dialect:   logparse.V2,
-				BadCodes:  append([]string{"Failed to reset task environment"}, officialBadCodes...),
-				NeedText:  "applied patch",
-				AfterLast: ">>>>> Applied Patch (pred)",
-				Lacks:     append(append([]string(nil), newIn3...), newIn5...),
+				Name:       "swebench-2",
+				Dialect:    logparse.V2,
+				BadCodes:   append([]string{"Failed to reset task environment"}, officialBadCodes...),
+				NeedText:   "applied patch",
+				AfterLast:  ">>>>> Applied Patch (pred)",
+				StrictUTF8: true,
+				Lacks:      append(append([]string(nil), newIn3...), newIn5...),
 			},
 		},
 	}

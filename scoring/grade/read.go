@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"unicode/utf8"
 
 	"harness/scoring/logparse"
 )
@@ -66,14 +67,23 @@ func (r *reader) read() (reading, error) {
 	}
 	var facts logFacts
 	err := r.each(func(log io.Reader) error {
-		s := newSection(log, r.rules)
+		valid := &utf8Check{r: log}
+		s := newSection(valid, r.rules)
 		err := r.parse(s, &got)
 		if derr := s.drain(); derr != nil {
 			return derr
 		}
 		facts = s.facts
+		if r.rules.StrictUTF8 && !valid.ok() {
+			got = reading{tests: new(logparse.StatusMap), raised: &logparse.RaisedError{
+				Parser: r.parser.Name, Kind: "UnicodeDecodeError", Detail: "the log is not UTF-8",
+			}}
+		}
 		return err
 	})
+	if got.raised != nil && got.raised.Kind == "UnicodeDecodeError" {
+		return got, err
+	}
 	if err == nil && facts.afterLast > 0 {
 		err = r.each(func(log io.Reader) error {
 			got = reading{}
@@ -162,3 +172,38 @@ func hasFailure(m *logparse.StatusMap) bool {
 	}
 	return false
 }
+
+// utf8Check tells whether what was read through it is UTF-8.
+type utf8Check struct {
+	r     io.Reader
+	begun []byte // the start of a character whose rest is still to come
+	bad   bool
+}
+
+func (u *utf8Check) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if n == 0 || u.bad {
+		return n, err
+	}
+	b := p[:n]
+	for len(u.begun) > 0 && len(b) > 0 && !utf8.FullRune(u.begun) {
+		u.begun, b = append(u.begun, b[0]), b[1:]
+	}
+	if len(u.begun) > 0 && !utf8.FullRune(u.begun) {
+		return n, err
+	}
+	cut := len(b)
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if utf8.RuneStart(b[len(b)-i]) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				cut -= i
+			}
+			break
+		}
+	}
+	u.bad = !utf8.Valid(u.begun) || !utf8.Valid(b[:cut])
+	u.begun = append(u.begun[:0], b[cut:]...)
+	return n, err
+}
+
+func (u *utf8Check) ok() bool { return !u.bad && len(u.begun) == 0 }

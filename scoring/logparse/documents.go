@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -62,6 +63,7 @@ func doctestCases(doc string) ([]*docNode, error) {
 	d := xml.NewDecoder(strings.NewReader(doc))
 	root := &docNode{}
 	path := []*docNode{root} // nil for elements that do not matter
+	spaces := xmlSpaces{"": {}}
 	for {
 		tok, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -75,9 +77,13 @@ func doctestCases(doc string) ([]*docNode, error) {
 			if len(path) > maxDepth {
 				return nil, errors.New("elements are nested too deeply")
 			}
+			if err := spaces.check(t); err != nil {
+				return nil, err
+			}
 			var node *docNode
-			switch t.Name.Local {
-			case "TestCase", "SubCase":
+			switch {
+			case t.Name.Space != "":
+			case t.Name.Local == "TestCase", t.Name.Local == "SubCase":
 				node = &docNode{kind: t.Name.Local, name: "None"}
 				if v, ok := attribute(t, "name"); ok {
 					node.name = v
@@ -88,7 +94,7 @@ func doctestCases(doc string) ([]*docNode, error) {
 						break
 					}
 				}
-			case "Expression":
+			case t.Name.Local == "Expression":
 				if v, _ := attribute(t, "success"); v != "true" {
 					for _, p := range path {
 						if p != nil {
@@ -105,6 +111,27 @@ func doctestCases(doc string) ([]*docNode, error) {
 	var cases []*docNode
 	root.each("TestCase", func(n *docNode) { cases = append(cases, n) })
 	return cases, nil
+}
+
+// xmlSpaces are the name spaces that a document has declared so far. Python's
+// reader stops at a prefix without one and at a repeated attribute; Go's does not.
+type xmlSpaces map[string]struct{}
+
+func (s xmlSpaces) check(t xml.StartElement) error {
+	seen := make(map[xml.Name]struct{}, len(t.Attr))
+	for _, a := range t.Attr {
+		if _, twice := seen[a.Name]; twice {
+			return fmt.Errorf("attribute %q is given twice", a.Name.Local)
+		}
+		seen[a.Name] = struct{}{}
+		if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" {
+			s[a.Value] = struct{}{}
+		}
+	}
+	if _, ok := s[t.Name.Space]; !ok {
+		return fmt.Errorf("prefix %q is not declared", t.Name.Space)
+	}
+	return nil
 }
 
 func attribute(t xml.StartElement, name string) (string, bool) {

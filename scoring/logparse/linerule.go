@@ -19,7 +19,7 @@ type lineRule struct {
 	// first: only the first byte of the status group is the word.
 	first bool
 	// name rewrites the name, given the status word of the log.
-	name func(name, word string) string
+	name func(name, word string, d Dialect) string
 }
 
 // parse returns the parser of a rule.
@@ -43,7 +43,7 @@ func (r lineRule) parse(in *input) error {
 		}
 		if result, ok := r.words[word]; ok {
 			if r.name != nil {
-				n = r.name(n, word)
+				n = r.name(n, word, in.opt.Dialect)
 			}
 			in.out.Set(n, result)
 		}
@@ -87,7 +87,7 @@ var (
 		pattern: re(`^\[(?P<status>ok|err|skip|ignore)\]:\s(?P<name>.+?)(?:\s\(\d+\s*m?s\))?$`),
 		need:    []string{"]:"},
 		words:   map[string]string{"ok": Passed, "err": Failed, "skip": Skipped, "ignore": Skipped},
-		name: func(name, word string) string {
+		name: func(name, word string, _ Dialect) string {
 			if word != "err" {
 				return name
 			}
@@ -136,7 +136,12 @@ var (
 		pattern: re(`^\s*(?P<status>✓|✕|○)\s(?P<name>.+?)(?:\s\(\d+\s*m?s\))?$`),
 		need:    []string{"✓", "✕", "○"},
 		words:   map[string]string{"✓": Passed, "✕": Failed, "○": Skipped},
-		name:    func(name, _ string) string { return strip(name) },
+		name: func(name, _ string, d Dialect) string {
+			if !d.StripNames {
+				return name
+			}
+			return strip(name)
+		},
 	}
 	jestJSONRule = lineRule{
 		pattern: re(`^\[(?P<status>PASSED|FAILED)\]\s(?P<name>.+)$`),
@@ -153,7 +158,7 @@ var (
 		raw:     true,
 		need:    []string{")"},
 		words:   map[string]string{"": Failed},
-		name:    func(name, _ string) string { return strip(name) },
+		name:    func(name, _ string, _ Dialect) string { return strip(name) },
 	}
 	// shellRule is ours: the result lines of Automake's test protocol.
 	shellRule = lineRule{

@@ -18,6 +18,8 @@ type Dialect struct {
 	// QueueNames: parse_log_maven pairs names and results first in, first out,
 	// and parse_log_gradle_custom accepts a status on a line of its own (5.0).
 	QueueNames bool
+	// StripNames: parse_log_jest takes white space off a name (5.0).
+	StripNames bool
 	// CutSummary: parse_log_sympy takes a "[OK]" or "[FAIL]" off a line's end (2.x).
 	CutSummary bool
 	// ShortLinesRaise: parse_log_seaborn fails on a status without a name (before 5.0).
@@ -27,7 +29,7 @@ type Dialect struct {
 // The dialects that the official grading profiles use. V5 is that of our own
 // parsers as well.
 var (
-	V5 = Dialect{Name: "5.0.2", SkipCounts: true, WholeNames: true, QueueNames: true}
+	V5 = Dialect{Name: "5.0.2", SkipCounts: true, WholeNames: true, QueueNames: true, StripNames: true}
 	V4 = Dialect{Name: "4.1.0", ShortLinesRaise: true}
 	V2 = Dialect{Name: "2.1.7", CutSummary: true, ShortLinesRaise: true}
 )
