@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -58,7 +57,7 @@ func BenchmarkMillionTests(b *testing.B) {
 				}
 			}
 		}
-		s, err := Build(b.Context(), discardStore{newMemStore()}, testSpec("r1", trials), input, Options{TempDir: os.TempDir()})
+		s, err := Build(b.Context(), discardStore{newMemStore()}, testSpec("r1", trials), input, Options{TempDir: b.TempDir()})
 		close(stop)
 		if err != nil {
 			b.Fatal(err)

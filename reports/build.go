@@ -100,7 +100,7 @@ func build(ctx context.Context, store artifacts.Store, spec eval.RunSpec, trials
 		return Summary{}, err
 	}
 	sum := count.summary(spec, opts)
-	runs, err := writeRun(dir, &sum)
+	runs, err := writeRun(ctx, dir, &sum)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -206,7 +206,7 @@ func writeTables(ctx context.Context, dir string, spec eval.RunSpec, sp *spool) 
 	}{
 		{FileTrials, trials.finish}, {FileVerdicts, verdicts.finish}, {FileTests, tests.finish}, {FileEvents, events.finish}, {FilePhases, phases.finish},
 	} {
-		done, err := finishTable(dir, f.name, f.finish)
+		done, err := finishTable(ctx, dir, f.name, f.finish)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -215,7 +215,7 @@ func writeTables(ctx context.Context, dir string, spec eval.RunSpec, sp *spool) 
 	return count, files, nil
 }
 
-func writeRun(dir string, s *Summary) (File, error) {
+func writeRun(ctx context.Context, dir string, s *Summary) (File, error) {
 	runs, err := createTable(filepath.Join(dir, FileRuns), "runs", runColumns(), nil)
 	if err != nil {
 		return File{}, err
@@ -224,16 +224,16 @@ func writeRun(dir string, s *Summary) (File, error) {
 	if err := runs.add(s); err != nil {
 		return File{}, err
 	}
-	return finishTable(dir, FileRuns, runs.finish)
+	return finishTable(ctx, dir, FileRuns, runs.finish)
 }
 
 // finishTable closes a table and reads it back against what was written.
-func finishTable(dir, name string, finish func() (Contents, error)) (File, error) {
+func finishTable(ctx context.Context, dir, name string, finish func() (Contents, error)) (File, error) {
 	want, err := finish()
 	if err != nil {
 		return File{}, err
 	}
-	if err := verifyAgainst(filepath.Join(dir, name), want); err != nil {
+	if err := verifyAgainst(ctx, filepath.Join(dir, name), want); err != nil {
 		return File{}, err
 	}
 	return File{Name: name, Rows: &want.Rows}, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"harness/artifacts"
 	"harness/eval"
@@ -305,8 +306,73 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+func TestSummaryNamesWhatIsPresent(t *testing.T) {
+	render := func(spec eval.RunSpec, trials ...eval.TrialResult) string {
+		store := newMemStore()
+		mustBuild(t, store, spec, each(trials...))
+		return string(store.objects[eval.ReportKey(spec.RunID, FileSummary)])
+	}
+	clean := render(testSpec("r1", 1), trial("r1", "x", eval.Resolved))
+	for _, absent := range []string{"Coverage", "Infra", "Tamper", "Not resolved", "all selected tasks", "any attempt"} {
+		if strings.Contains(clean, absent) {
+			t.Errorf("a clean run speaks of %q:\n%s", absent, clean)
+		}
+	}
+	for _, want := range []string{"### Resolved 1 of 1 (100.0 %)", "| all | 1 of 1 | 100.0 % | 20.7 – 100.0 % |", "| without infra errors | 1 of 1 |", "| resolved | 1 |", "Took 10m0s"} {
+		if !strings.Contains(clean, want) {
+			t.Errorf("%q is missing:\n%s", want, clean)
+		}
+	}
+
+	spec := testSpec("r1", 4)
+	spec.Coverage.Missing, spec.Coverage.Null = []string{"gone"}, []string{"e"}
+	flagged := trial("r1", "x", eval.Resolved)
+	flagged.Patch.TamperFlags = []string{"edits_tests"}
+	full := render(spec, flagged, trial("r1", "i", eval.InfraError), trial("r1", "e", eval.EmptyPatch))
+	for _, want := range []string{
+		"### Resolved 1 of 3 (33.3 %)", "| without infra errors | 1 of 2 |", "| all selected tasks | 1 of 4 |",
+		"- 1 missing: selected tasks without a prediction: `gone`\n", "- 1 null: predictions without a patch: `e`\n",
+		"| `i` | `ImagePull` | `registry said 503` |", "| `x` | resolved | `edits_tests` |", "| `e` | empty_patch |",
+	} {
+		if !strings.Contains(full, want) {
+			t.Errorf("%q is missing:\n%s", want, full)
+		}
+	}
+	if strings.Contains(full, "duplicate") || strings.Contains(full, "malformed") {
+		t.Errorf("speaks of what is not there:\n%s", full)
+	}
+}
+
+func TestOtherTestsAreSortedByName(t *testing.T) {
+	r := trial("r1", "x", eval.Resolved)
+	r.Tests = []eval.TestResult{{Name: "z", Group: eval.GroupOther}, {Name: "q", Group: eval.GroupF2P}, {Name: "b", Group: eval.GroupOther}, {Name: "a", Group: eval.GroupP2P}}
+	store := newMemStore()
+	mustBuild(t, store, testSpec("r1", 1), each(r))
+	var got []string
+	for _, row := range readRows(t, store.file(t, "r1", FileTests)) {
+		got = append(got, row["test"])
+	}
+	if want := []string{"q", "a", "b", "z"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func FuzzStoredText(f *testing.F) {
+	for _, s := range []string{"", "plain", "bytes:x", "a\\xff", "a\xff\\", "\\\\x41\xfe"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := OriginalText(storedText(s, len(s))); got != s {
+			t.Errorf("%q comes back as %q", s, got)
+		}
+		if cut := storedText(s, 5); !utf8.ValidString(cut) || len(cut) > 5*4+len(bytesMark)+80 {
+			t.Errorf("%q is cut to %q", s, cut)
+		}
+	})
+}
+
 func TestSummaryFitsAComment(t *testing.T) {
-	const n = 3000
+	const n = 400
 	long := strings.Repeat("\U000e0041", 500) // each shows as ten characters
 	var trials []eval.TrialResult
 	for i := range n {
@@ -434,10 +500,10 @@ func sameChunks(t *testing.T, pathA, pathB string) {
 func TestVerifyFindsDamage(t *testing.T) {
 	store := newMemStore()
 	var trials []eval.TrialResult
-	for i := range 200 {
+	for i := range 60 {
 		trials = append(trials, trial("r1", fmt.Sprintf("task-%03d", i), eval.Resolved))
 	}
-	mustBuild(t, store, testSpec("r1", 200), each(trials...))
+	mustBuild(t, store, testSpec("r1", 60), each(trials...))
 	raw := store.objects[eval.ReportKey("r1", FileTests)]
 	dir := t.TempDir()
 	found, silent := 0, 0

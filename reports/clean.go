@@ -78,6 +78,20 @@ func cleanTrial(run string, t eval.TrialResult) (eval.TrialResult, error) {
 		r.RawStatus = storedText(r.RawStatus, maxWord)
 		r.Seconds = finite(r.Seconds)
 	})
+	// Expected tests stand in the order of the dataset. Others were found in the
+	// log, where tests that run in parallel report in any order.
+	slices.SortStableFunc(t.Tests, func(a, b eval.TestResult) int {
+		otherA, otherB := a.Group == eval.GroupOther, b.Group == eval.GroupOther
+		switch {
+		case otherA && otherB:
+			return strings.Compare(a.Name, b.Name)
+		case otherA:
+			return 1
+		case otherB:
+			return -1
+		}
+		return 0
+	})
 	t.Phases = cleanEach(t.Phases, func(p *eval.Phase) {
 		p.Name = storedText(p.Name, maxWord)
 		if !isFinite(p.Seconds) {

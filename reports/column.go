@@ -12,6 +12,7 @@ import (
 // one line of docs/results.md.
 type column[R any] struct {
 	name, unit, desc string
+	absent           string // what null means; "" is "not known"
 	typ              arrow.DataType
 	required         bool // never null
 	isVolatile       bool // may differ between two runs of the same input
@@ -31,8 +32,21 @@ func (c column[R]) key() column[R] { c.required = true; return c }
 // unique marks a column that a dictionary would not make smaller.
 func (c column[R]) unique() column[R] { c.distinct = true; return c }
 
+// null says what null means where it is more than "not known".
+func (c column[R]) null(means string) column[R] { c.absent = means; return c }
+
+func (c column[R]) nullMeans() string {
+	switch {
+	case c.required:
+		return "never null"
+	case c.absent == "":
+		return "not known"
+	}
+	return c.absent
+}
+
 func (c column[R]) field() arrow.Field {
-	keys, values := []string{"description"}, []string{c.desc}
+	keys, values := []string{"description", "null"}, []string{c.desc, c.nullMeans()}
 	if c.unit != "" {
 		keys, values = append(keys, "unit"), append(values, c.unit)
 	}

@@ -1,13 +1,12 @@
 package reports
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"math"
 	"unicode/utf8"
 
@@ -41,16 +40,13 @@ type columnHasher struct {
 	name  string
 	nulls int64
 	sum   hash.Hash
-	out   *bufio.Writer // hashing a few bytes at a time is slow
+	buf   []byte
 }
 
 func newContentHasher(schema *arrow.Schema) *contentHasher {
 	h := &contentHasher{}
 	for _, f := range schema.Fields() {
-		sum := sha256.New()
-		c := &columnHasher{name: f.Name, sum: sum, out: bufio.NewWriterSize(sum, 4<<10)}
-		fmt.Fprintf(c.out, "%s\n", f.Type)
-		h.columns = append(h.columns, c)
+		h.columns = append(h.columns, &columnHasher{name: f.Name, sum: sha256.New(), buf: fmt.Appendln(nil, f.Type)})
 	}
 	return h
 }
@@ -60,71 +56,74 @@ func (h *contentHasher) add(rec arrow.RecordBatch) {
 	for i, c := range h.columns {
 		col := rec.Column(i)
 		c.nulls += int64(col.NullN())
-		if err := hashArray(c.out, col, 0, col.Len()); err != nil && h.err == nil {
-			h.err = fmt.Errorf("column %s: %w", c.name, err)
+		for row := range col.Len() {
+			var err error
+			if c.buf, err = appendValue(c.buf, col, row); err != nil && h.err == nil {
+				h.err = fmt.Errorf("column %s, row %d of a batch: %w", c.name, row, err)
+			}
+			if len(c.buf) > 4<<10 { // hashing a few bytes at a time is slow
+				c.flush()
+			}
 		}
 	}
+}
+
+func (c *columnHasher) flush() {
+	c.sum.Write(c.buf)
+	c.buf = c.buf[:0]
 }
 
 func (h *contentHasher) contents() Contents {
 	out := Contents{Rows: h.rows, Columns: []ColumnContent{}}
 	for _, c := range h.columns {
-		c.out.Flush() // a hash takes every write
+		c.flush()
 		out.Columns = append(out.Columns, ColumnContent{c.name, c.nulls, hex.EncodeToString(c.sum.Sum(nil))})
 	}
 	return out
 }
 
-// hashArray writes values from..to: a 0 byte for null, else a 1 byte and the
-// value, text and lists with their length in front. It also finds what must
-// never be in a file: invalid UTF-8, NaN and infinities.
-func hashArray(w *bufio.Writer, a arrow.Array, from, to int) error {
-	var num [8]byte
-	u64 := func(v uint64) {
-		binary.LittleEndian.PutUint64(num[:], v)
-		w.Write(num[:])
+// appendValue appends a 0 byte for null, else a 1 byte and the value, text and
+// lists with their length in front. It also finds what must never be in a file:
+// invalid UTF-8, NaN and infinities.
+func appendValue(b []byte, a arrow.Array, i int) ([]byte, error) {
+	if a.IsNull(i) {
+		return append(b, 0), nil
 	}
-	var bad error
-	for i := from; i < to; i++ {
-		if a.IsNull(i) {
-			w.WriteByte(0)
-			continue
+	b = append(b, 1)
+	u64 := binary.LittleEndian.AppendUint64
+	switch a := a.(type) {
+	case *array.String:
+		s := a.Value(i)
+		if !utf8.ValidString(s) {
+			return b, errors.New("not valid UTF-8")
 		}
-		w.WriteByte(1)
-		switch a := a.(type) {
-		case *array.String:
-			s := a.Value(i)
-			if !utf8.ValidString(s) {
-				bad = fmt.Errorf("row %d is not valid UTF-8", i)
-			}
-			u64(uint64(len(s)))
-			io.WriteString(w, s)
-		case *array.Int32:
-			u64(uint64(a.Value(i)))
-		case *array.Int64:
-			u64(uint64(a.Value(i)))
-		case *array.Float64:
-			if !isFinite(a.Value(i)) {
-				bad = fmt.Errorf("row %d is not a finite number", i)
-			}
-			u64(math.Float64bits(a.Value(i)))
-		case *array.Boolean:
-			if a.Value(i) {
-				w.WriteByte(1)
-			} else {
-				w.WriteByte(0)
-			}
-		case *array.Timestamp:
-			u64(uint64(a.Value(i)))
-		case *array.List:
-			start, end := a.ValueOffsets(i)
-			u64(uint64(end - start))
-			if err := hashArray(w, a.ListValues(), int(start), int(end)); err != nil {
-				bad = fmt.Errorf("row %d: %w", i, err)
-			}
-		default:
-			return fmt.Errorf("type %s is in none of the tables", a.DataType())
+		return append(u64(b, uint64(len(s))), s...), nil
+	case *array.Int32:
+		return u64(b, uint64(a.Value(i))), nil
+	case *array.Int64:
+		return u64(b, uint64(a.Value(i))), nil
+	case *array.Float64:
+		if !isFinite(a.Value(i)) {
+			return b, errors.New("not a finite number")
 		}
+		return u64(b, math.Float64bits(a.Value(i))), nil
+	case *array.Boolean:
+		if a.Value(i) {
+			return append(b, 1), nil
+		}
+		return append(b, 0), nil
+	case *array.Timestamp:
+		return u64(b, uint64(a.Value(i))), nil
+	case *array.List:
+		start, end := a.ValueOffsets(i)
+		b = u64(b, uint64(end-start))
+		for k := start; k < end; k++ {
+			var err error
+			if b, err = appendValue(b, a.ListValues(), int(k)); err != nil {
+				return b, err
+			}
+		}
+		return b, nil
 	}
-	return bad
+	return b, fmt.Errorf("type %s is in none of the tables", a.DataType())
 }

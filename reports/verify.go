@@ -37,17 +37,17 @@ func Verify(path string) error {
 	if err := json.Unmarshal([]byte(*raw), &want); err != nil {
 		return fmt.Errorf("verify %s: %w: its %q record can't be read: %w", path, ErrDamaged, contentsKey, err)
 	}
-	return t.verify(want)
+	return t.verify(context.Background(), want)
 }
 
 // verifyAgainst is Verify against what the writer remembers instead of what the file says.
-func verifyAgainst(path string, want Contents) error {
+func verifyAgainst(ctx context.Context, path string, want Contents) error {
 	t, err := openTable(path)
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	return t.verify(want)
+	return t.verify(ctx, want)
 }
 
 // tableReader is an open Parquet file of ours.
@@ -91,7 +91,7 @@ func openTable(path string) (t *tableReader, err error) {
 
 func (t *tableReader) close() { t.file.Close() }
 
-func (t *tableReader) verify(want Contents) (err error) {
+func (t *tableReader) verify(ctx context.Context, want Contents) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
@@ -105,7 +105,7 @@ func (t *tableReader) verify(want Contents) (err error) {
 	}
 	h := newContentHasher(t.schema)
 	if want.Rows > 0 {
-		batches, err := t.arrow.GetRecordReader(context.Background(), nil, nil)
+		batches, err := t.arrow.GetRecordReader(ctx, nil, nil)
 		if err != nil {
 			return err
 		}
