@@ -96,16 +96,14 @@ prepare_real() {
       return
     fi
     for id in "${real_ids[@]}"; do flags+=(-i "$id"); done
-    say "real tasks: importing ${#real_ids[@]} of $tasks"
+    say "real tasks: importing ${#real_ids[@]} of $tasks (once; some minutes: images are built, test lists taken from gold and unpatched runs)"
     rm -rf "$dir"
     "$harness" dataset import --from release-pinned "$tasks" -o "$dir" "${flags[@]}"
-    say "real tasks: building images (the first time: about a minute each)"
-    "$harness" image build "$dir/images"
     printf '%s\n' "$key" >"$dir/made-from"
-  else
-    say "real tasks: the dataset is there; checking its images"
-    "$harness" image build "$dir/images"
   fi
+  # Also after the import: a containerd that was made anew gets its images back.
+  say "real tasks: images (built ones are not built again)"
+  "$harness" image build "$dir/images"
   real=$dir
 }
 
