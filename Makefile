@@ -22,6 +22,7 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS
 
 # Packages that hold tests which need root and containerd, or a Temporal server.
 TAGGED = $(shell grep -rlE '^//go:build .*\b(integration|e2e)\b' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
+BENCHED = $(shell grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
 
 .PHONY: help setup setup-run setup-test setup-lint build demo test unit lint bench clean
 
@@ -65,8 +66,8 @@ test: setup-test build ## install what tests need, then run all of them
 lint: setup-lint ## golangci-lint with the layer rules, and gofmt
 	$(HARNESS_TOOLS)/bin/golangci-lint run ./...
 
-bench: build ## measure this build against its goals
-	bin/harness bench
+bench: ## the packages' benchmarks
+	go test -run '^$$' -bench . -benchmem $(BENCHED)
 
 clean: ## remove what building left here (tools, images and results stay)
 	rm -rf bin dist
