@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -370,6 +371,30 @@ func TestDigestIsTheSameInEveryForm(t *testing.T) {
 	}
 	if _, err := datasets.ParseTask([]byte(`{"instance_id":"a"}`)); err == nil || !strings.Contains(err.Error(), "field repo") {
 		t.Errorf("parse of half a task: %v", err)
+	}
+}
+
+// A file that was cut is never taken for a shorter one.
+func TestTruncatedFiles(t *testing.T) {
+	var rows []map[string]any
+	for i := range 200 {
+		rows = append(rows, rowWith(map[string]any{"instance_id": fmt.Sprintf("octo__calc-%d", i)}))
+	}
+	lines := jsonl(t, rows...)
+	ds, err := datasets.Load(t.Context(), write(t, "a.jsonl", lines), datasets.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pq bytes.Buffer
+	if err := datasets.WriteParquet(&pq, ds); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"a.jsonl.gz": gz(t, lines), "a.jsonl.zst": zst(t, lines), "a.parquet": pq.Bytes(), "a.parquet.zst": zst(t, pq.Bytes())} {
+		for _, n := range []int{1, 4, len(data) / 3, len(data) / 2, len(data) - 9, len(data) - 1} {
+			if ds, err := datasets.Load(t.Context(), write(t, name, data[:n]), datasets.Options{}); err == nil {
+				t.Errorf("%s cut to %d of %d bytes: %d tasks loaded", name, n, len(data), len(ds.Tasks))
+			}
+		}
 	}
 }
 

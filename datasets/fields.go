@@ -27,6 +27,7 @@ type field struct {
 	text     func(*eval.Task) *string
 	list     func(*eval.Task) *[]string
 	object   func(*eval.Task) any // a pointer to the pointer to decode into
+	keys     string               // of an object, for messages
 }
 
 var fields = [...]field{
@@ -48,8 +49,10 @@ var fields = [...]field{
 	{name: "log_parser", text: func(t *eval.Task) *string { return &t.LogParser }},
 	{name: "eval_type", text: func(t *eval.Task) *string { return &t.EvalType }},
 	{name: "workdir", text: func(t *eval.Task) *string { return &t.WorkDir }},
-	{name: "limits", shape: shapeObject, object: func(t *eval.Task) any { return &t.Limits }},
-	{name: "frozen", shape: shapeObject, object: func(t *eval.Task) any { return &t.Frozen }},
+	{name: "limits", shape: shapeObject, object: func(t *eval.Task) any { return &t.Limits },
+		keys: "the numbers cpus, memory_bytes, disk_bytes, wall_seconds, processes, output_bytes"},
+	{name: "frozen", shape: shapeObject, object: func(t *eval.Task) any { return &t.Frozen },
+		keys: "runtime, image_digest, gold_runs, noop_runs, published_f2p, published_p2p, missing, note"},
 }
 
 const numFields = len(fields)

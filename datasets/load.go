@@ -123,6 +123,9 @@ func read(ctx context.Context, path string, opts Options) (*loader, error) {
 	case source.Parquet:
 		err = l.readParquet(ctx)
 	}
+	if errors.As(err, new(*FamilyError)) {
+		return nil, err // names the file itself
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load dataset %s: %w", loc.path, err)
 	}
@@ -155,7 +158,7 @@ func (l *loader) readJSONL(ctx context.Context) error {
 			return err
 		}
 		rec, line, err := lines.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if l.rows == 0 && err == nil && rec[0] == '[' {
@@ -186,7 +189,7 @@ func (l *loader) readJSON(ctx context.Context) error {
 			return err
 		}
 		rec, line, err := doc.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err := l.record(&r, rec, line, err); err != nil {

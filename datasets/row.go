@@ -96,9 +96,8 @@ func fixFor(f *field, err error) string {
 		return "write the value in quotes"
 	case shapeList:
 		return `write it as ["test one", "test two"]`
-	default:
-		return "see the description of the field in the documentation of datasets"
 	}
+	return "correct the value or leave the field out; it takes " + f.keys
 }
 
 // ParseTask is the inverse of CanonicalJSON. Every problem of the row but

@@ -102,7 +102,7 @@ func TestParquetIsDeterministicAndGuarded(t *testing.T) {
 		t.Errorf("forged digest: %v", err)
 	}
 	// Damage anywhere is an error or harmless, never a panic or another task.
-	for i := 0; i < a.Len(); i += 3 {
+	for i := 0; i < a.Len(); i += 11 {
 		bad := bytes.Clone(a.Bytes())
 		bad[i] ^= 0x55
 		got, err := datasets.Load(t.Context(), write(t, "a.parquet", bad), datasets.Options{})
@@ -216,6 +216,12 @@ func TestForeignParquet(t *testing.T) {
 	delete(cols, "patch")
 	if _, err := datasets.Load(t.Context(), build(cols, fill), datasets.Options{}); err == nil || !strings.Contains(err.Error(), "there is no column patch") {
 		t.Errorf("missing column: %v", err)
+	}
+	delete(cols, "test_patch")
+	delete(cols, "PASS_TO_PASS")
+	_, err = datasets.Load(t.Context(), build(cols, fill), datasets.Options{})
+	if !errors.As(err, new(*datasets.FamilyError)) || strings.Count(err.Error(), "load dataset") != 1 || !strings.Contains(err.Error(), "no patch, test_patch, PASS_TO_PASS; they have extra") {
+		t.Errorf("missing columns: %v", err)
 	}
 }
 

@@ -99,7 +99,7 @@ func (l *loader) lines(ctx context.Context, r io.Reader) error {
 			return err
 		}
 		rec, line, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil && l.file.Records == 0 && rec[0] == '[' {
@@ -121,7 +121,7 @@ func (l *loader) document(ctx context.Context, r io.Reader) error {
 			return err
 		}
 		rec, line, err := doc.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		where := fmt.Sprintf(":%d: record %d", line, l.file.Records+1)

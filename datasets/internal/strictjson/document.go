@@ -32,7 +32,7 @@ func NewDocument(r io.Reader, limit int) (*Document, error) {
 	skipBOM(d.br)
 	c, err := d.token()
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil, errors.New("the file is empty")
 	case err != nil:
 		return nil, err
@@ -78,7 +78,7 @@ func (d *Document) Next() ([]byte, int, error) {
 		if end != closing(d.root) {
 			return nil, start, fmt.Errorf("element %d ends with %q: brackets do not match", d.count, end)
 		}
-		if ferr := d.finish(); ferr != io.EOF {
+		if ferr := d.finish(); !errors.Is(ferr, io.EOF) {
 			return nil, start, ferr
 		}
 	}
@@ -166,7 +166,7 @@ func (d *Document) finish() error {
 }
 
 func (d *Document) cut(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("the file ends inside element %d: it was cut off", max(d.count, 1))
 	}
 	return err

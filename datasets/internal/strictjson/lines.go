@@ -43,7 +43,7 @@ func (l *Lines) Next() ([]byte, int, error) {
 		if tooLarge := (*TooLargeError)(nil); errors.As(err, &tooLarge) {
 			return nil, l.line, err
 		}
-		if rec = trimSpace(rec); len(rec) > 0 && (err == nil || err == io.EOF) {
+		if rec = trimSpace(rec); len(rec) > 0 && (err == nil || errors.Is(err, io.EOF)) {
 			return rec, l.line, nil
 		}
 		if err != nil {
@@ -55,7 +55,7 @@ func (l *Lines) Next() ([]byte, int, error) {
 func (l *Lines) read() ([]byte, error) {
 	l.line++
 	part, err := l.br.ReadSlice('\n')
-	if err != bufio.ErrBufferFull {
+	if !errors.Is(err, bufio.ErrBufferFull) {
 		if len(part) > l.max {
 			return nil, &TooLargeError{Max: l.max}
 		}
@@ -63,7 +63,7 @@ func (l *Lines) read() ([]byte, error) {
 	}
 	l.long = append(l.long[:0], part...)
 	size := len(part)
-	for err == bufio.ErrBufferFull {
+	for errors.Is(err, bufio.ErrBufferFull) {
 		part, err = l.br.ReadSlice('\n')
 		if size += len(part); size <= l.max {
 			l.long = append(l.long, part...)
@@ -71,7 +71,7 @@ func (l *Lines) read() ([]byte, error) {
 	}
 	if size > l.max {
 		l.long = nil
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
 		return nil, &TooLargeError{Max: l.max}

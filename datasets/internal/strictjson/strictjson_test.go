@@ -83,7 +83,7 @@ func TestLines(t *testing.T) {
 	var at []int
 	for {
 		rec, n, err := lines.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		at = append(at, n)
@@ -137,7 +137,7 @@ func TestDocument(t *testing.T) {
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("elements %.80q, want %.80q", got, tt.want)
 			}
-			if tt.err == "" && err != io.EOF || tt.err != "" && !strings.Contains(err.Error(), tt.err) {
+			if tt.err == "" && !errors.Is(err, io.EOF) || tt.err != "" && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("error %v, want %q", err, tt.err)
 			}
 		})
@@ -190,7 +190,7 @@ func FuzzAgainstStandardLibrary(f *testing.F) {
 				streamed = append(streamed, string(rec))
 			}
 		}
-		if err != io.EOF || !slices.Equal(direct, streamed) {
+		if !errors.Is(err, io.EOF) || !slices.Equal(direct, streamed) {
 			t.Fatalf("%q: streamed %q (%v), directly %q", data, streamed, err, direct)
 		}
 	})
