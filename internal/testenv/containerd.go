@@ -1,7 +1,3 @@
-// Package testenv gives integration tests what they need of a machine: a
-// private containerd for the test binary, and a small Debian image in it.
-//
-// It is imported by tests only.
 package testenv
 
 import (
@@ -54,13 +50,12 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// ToolsDir is where the pinned binaries are: $HARNESS_TOOLS, or the place that
-// deploy/setup.sh fills.
+// ToolsDir is the folder above the pinned binaries' bin.
 func ToolsDir() string {
 	if d := os.Getenv("HARNESS_TOOLS"); d != "" {
 		return d
 	}
-	return "/var/lib/harness/tools"
+	return toolsDir
 }
 
 // Containerd returns the test binary's own containerd, started on first use. The

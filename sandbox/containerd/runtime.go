@@ -29,6 +29,7 @@ import (
 	"harness/internal/proc"
 	"harness/sandbox"
 	"harness/sandbox/cgroup"
+	"harness/sandbox/janitor"
 )
 
 // Namespace is the containerd namespace of the harness's images and sandboxes.
@@ -175,4 +176,12 @@ func canLimitSwap(h *cgroup.Hierarchy) bool {
 	}
 	_, err := os.Stat("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes")
 	return err == nil
+}
+
+// Stack says where sandboxes of this containerd leave traces, for the census.
+func (r *Runtime) Stack() janitor.Stack {
+	return janitor.Stack{
+		Client: r.client, Socket: r.cfg.Socket, Namespace: r.cfg.Namespace, Snapshotter: r.cfg.Snapshotter,
+		StateDir: r.cfg.StateDir, Cgroups: r.cgroups, CgroupDir: r.parent, IDLabel: labelID,
+	}
 }
