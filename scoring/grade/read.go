@@ -67,14 +67,18 @@ func (r *reader) read() (reading, error) {
 	}
 	var facts logFacts
 	err := r.each(func(log io.Reader) error {
-		valid := &utf8Check{r: log}
-		s := newSection(valid, r.rules)
+		valid := &utf8Check{}
+		if r.rules.StrictUTF8 {
+			valid.r = log
+			log = valid
+		}
+		s := newSection(log, r.rules)
 		err := r.parse(s, &got)
 		if derr := s.drain(); derr != nil {
 			return derr
 		}
 		facts = s.facts
-		if r.rules.StrictUTF8 && !valid.ok() {
+		if !valid.ok() {
 			got = reading{tests: new(logparse.StatusMap), raised: &logparse.RaisedError{
 				Parser: r.parser.Name, Kind: "UnicodeDecodeError", Detail: "the log is not UTF-8",
 			}}

@@ -48,7 +48,7 @@ func parseMaven(in *input) error {
 
 // appendCapped keeps lists that a log can grow within the bounds of a map.
 func appendCapped(list []string, s string) []string {
-	const maxName = 4 << 10
+	const maxName = 1 << 10
 	if len(list) >= MaxNames/8 || len(s) > maxName {
 		return list
 	}

@@ -1,6 +1,7 @@
 package logparse
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"math"
@@ -11,14 +12,19 @@ import (
 // Bounds of the text that formats get which can't be read line by line. Of a
 // longer log they get the beginning and the end.
 const (
-	wholeHead = 8 << 20
+	wholeHead = 6 << 20
 	wholeTail = 2 << 20
 )
 
 // whole reads the log at once, decoded.
 func (in *input) whole() (string, error) {
-	log, err := io.ReadAll(io.LimitReader(in.log.r, wholeHead+wholeTail))
-	if err != nil || len(log) < wholeHead+wholeTail {
+	var first bytes.Buffer
+	n, err := io.CopyN(&first, in.log.r, wholeHead+wholeTail)
+	log := first.Bytes()
+	if n < wholeHead+wholeTail {
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
 		return text(log), err
 	}
 	// The tail is overwritten, as a ring, by what is still to come.
