@@ -5,8 +5,15 @@ import (
 	"strconv"
 )
 
+// stampTab ends a name that a time stamp may follow.
+const stampTab = "\t"
+
 func (p *parser) addName(r role, b []byte) {
-	raw, ok := headerName(b)
+	end := stampTab
+	if r == fromName || r == toName {
+		end = ""
+	}
+	raw, ok := headerName(b, end)
 	p.file.names = append(p.file.names, name{raw: raw, line: p.line, role: r})
 	if !ok {
 		p.problem("bad_quoting", Medium, p.line, "a quoted name is malformed")
@@ -27,7 +34,7 @@ func (p *parser) readGitHeader(rest []byte) {
 	if from, to, ok := splitGitHeader(rest); ok {
 		p.file.names = append(p.file.names,
 			name{raw: from, line: p.line, role: gitOld}, name{raw: to, line: p.line, role: gitNew})
-	} else if raw, ok := headerName(rest); ok {
+	} else if raw, ok := headerName(rest, ""); ok {
 		// Two names that can't be told apart; other lines may tell.
 		p.file.names = append(p.file.names, name{raw: raw, line: p.line, role: gitNew})
 		p.problem("names_unclear", Low, p.line, "the two names of the header can't be told apart")
@@ -55,6 +62,7 @@ func (p *parser) extendedHeader(line []byte) bool {
 		h := &headerLines[i]
 		if rest, ok := cut(line, h.prefix); ok {
 			h.read(p, f, rest)
+			p.headed = true
 			return true
 		}
 	}

@@ -46,8 +46,8 @@ func unquote(b []byte) (text, rest []byte, ok bool) {
 }
 
 // headerName reads the name of a "---", "+++", "rename from" ... line: quoted, or
-// up to a tab (a time stamp follows) or a carriage return.
-func headerName(b []byte) (string, bool) {
+// up to a carriage return or one of the other bytes in end.
+func headerName(b []byte, end string) (string, bool) {
 	if len(b) > 0 && b[0] == '"' {
 		text, _, ok := unquote(b)
 		if !ok {
@@ -55,7 +55,7 @@ func headerName(b []byte) (string, bool) {
 		}
 		return string(text), true
 	}
-	if i := bytes.IndexAny(b, "\t\r"); i >= 0 {
+	if i := bytes.IndexAny(b, "\r"+end); i >= 0 {
 		b = b[:i]
 	}
 	return string(b), true

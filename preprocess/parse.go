@@ -24,10 +24,11 @@ func Parse(patch []byte) (*Diff, error) {
 
 type parser struct {
 	scanner
-	diff  *Diff
-	found collector
-	file  *File // the one being read, nil between files
-	index *name // an Index: line that no header has followed yet
+	diff   *Diff
+	found  collector
+	file   *File // the one being read, nil between files
+	index  *name // an Index: line that no header has followed yet
+	headed bool  // the current file's git header has more than its first line
 	// afterHunk is set once a hunk ended, until something else than trailing text follows.
 	afterHunk bool
 }
@@ -108,7 +109,7 @@ func (p *parser) startsPlain() bool {
 func (p *parser) text(line []byte) {
 	if rest, ok := cut(line, "Index: "); ok {
 		p.endFile()
-		raw, _ := headerName(rest)
+		raw, _ := headerName(rest, stampTab)
 		p.index = &name{raw: raw, line: p.line, role: indexName}
 		return
 	}
@@ -124,6 +125,7 @@ func (p *parser) beginFile(format Format, line int) error {
 	if len(p.diff.Files) == MaxFiles {
 		return ErrTooManyFiles
 	}
+	p.headed = false
 	p.diff.Files = append(p.diff.Files, File{Format: format, Line: line})
 	p.file = &p.diff.Files[len(p.diff.Files)-1]
 	if p.index != nil {
@@ -137,6 +139,9 @@ func (p *parser) endFile() {
 	p.afterHunk = false
 	if p.file == nil {
 		return
+	}
+	if f := p.file; f.Format == Git && !p.headed && !f.Binary && len(f.Hunks) == 0 {
+		p.problem("header_alone", Low, f.Line, "a git header has nothing behind it")
 	}
 	p.file.settle()
 	p.checkNames(p.file)

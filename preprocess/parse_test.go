@@ -66,6 +66,8 @@ modified "b.py" "b.py" +1 -1 hunks=1 100644 100644`, ""},
 		{"binary with lies", "diff --git a/i.png b/i.png\nGIT binary patch\nliteral 99x\nKcm\n" + edit("y"), "modified \"i.png\" \"i.png\" +0 -0 hunks=0 binary=true\nmodified \"y\" \"y\" +1 -1 hunks=1 100644 100644", "binary_malformed"},
 		{"binary without blocks", "diff --git a/i.png b/i.png\nGIT binary patch\n" + edit("y"), "modified \"i.png\" \"i.png\" +0 -0 hunks=0 binary=true\nmodified \"y\" \"y\" +1 -1 hunks=1 100644 100644", "binary_malformed"},
 		{"binary mention", "diff --git a/i.png b/i.png\nindex 1..2 100644\nBinary files a/i.png and b/i.png differ\n", `modified "i.png" "i.png" +0 -0 hunks=0 100644 100644 binary=false`, ""},
+		{"header alone", "diff --git a/x b/x\n" + edit("y") + "diff --git a/z b/z\n", "modified \"x\" \"x\" +0 -0 hunks=0\nmodified \"y\" \"y\" +1 -1 hunks=1 100644 100644\nmodified \"z\" \"z\" +0 -0 hunks=0", "header_alone"},
+		{"header with a hunk only", "diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b\n", `modified "x" "x" +1 -1 hunks=1`, ""},
 		{"combined", "diff --cc src/x.c\nindex 1,2..3\n--- a/src/x.c\n+++ b/src/x.c\n@@@ -1,2 -1,2 +1,3 @@@\n  a\n++b\n" + edit("y"), "modified \"src/x.c\" \"src/x.c\" +0 -0 hunks=0\nmodified \"y\" \"y\" +1 -1 hunks=1 100644 100644", "combined_diff"},
 		{"context", "*** a/x.c\tdate\n--- b/x.c\tdate\n***************\n*** 1,2 ****\n! a\n--- 1,2 ----\n! b\n" + edit("y"), "modified \"x.c\" \"x.c\" +0 -0 hunks=0\nmodified \"y\" \"y\" +1 -1 hunks=1 100644 100644", "context_diff"},
 	}
@@ -107,7 +109,7 @@ func TestFindingsAreBounded(t *testing.T) {
 func TestTooManyFiles(t *testing.T) {
 	var b strings.Builder
 	for i := range preprocess.MaxFiles + 1 {
-		fmt.Fprintf(&b, "diff --git a/%d b/%d\n", i, i)
+		fmt.Fprintf(&b, "diff --git a/%d b/%d\nold mode 100644\n", i, i)
 	}
 	r := preprocess.Inspect([]byte(b.String()), preprocess.Options{})
 	if !r.Reject || !strings.Contains(r.Reason, "too_many_files") || r.Facts.FilesChanged != nil || len(r.Files) != preprocess.MaxFiles {
