@@ -75,7 +75,7 @@ func (a *Activities) spec(ctx context.Context, ref eval.Ref) (eval.RunSpec, erro
 
 func (a *Activities) shard(ctx context.Context, ref eval.Ref) (eval.Shard, error) {
 	return a.shards.get(ref.SHA256, func() (eval.Shard, error) {
-		return load[eval.Shard](ctx, a.cfg.Store, ref, maxShardBytes)
+		return LoadShard(ctx, a.cfg.Store, ref)
 	})
 }
 

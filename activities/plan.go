@@ -219,3 +219,8 @@ func (a *Activities) runtime(name string) (sandbox.Runtime, error) {
 	}
 	return rt, nil
 }
+
+// LoadShard reads one shard of a stored run.
+func LoadShard(ctx context.Context, s artifacts.Store, ref eval.Ref) (eval.Shard, error) {
+	return load[eval.Shard](ctx, s, ref, maxShardBytes)
+}

@@ -53,7 +53,7 @@ func BuildReport(ctx context.Context, store artifacts.Store, spec eval.RunSpec, 
 func Results(ctx context.Context, store artifacts.Store, spec eval.RunSpec) iter.Seq2[eval.TrialResult, error] {
 	return func(yield func(eval.TrialResult, error) bool) {
 		for _, ref := range spec.Shards {
-			shard, err := load[eval.Shard](ctx, store, ref, maxShardBytes)
+			shard, err := LoadShard(ctx, store, ref)
 			if err != nil {
 				yield(eval.TrialResult{}, storeError("read shard", err))
 				return

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -39,13 +40,14 @@ type Config struct {
 type State struct {
 	Owner      proc.ID   `json:"owner"`
 	Mode       string    `json:"mode"`
-	Version    string    `json:"version,omitempty"`
 	StartedAt  time.Time `json:"started_at"`
 	Temporal   string    `json:"temporal"`    // host:port
 	TemporalUI string    `json:"temporal_ui"` // URL
 	Containerd string    `json:"containerd"`  // socket
 	S3Endpoint string    `json:"s3_endpoint,omitempty"`
-	Ready      bool      `json:"ready"` // its worker polls
+	Ready      bool      `json:"ready"`           // its worker polls
+	Store      string    `json:"store,omitempty"` // where that worker keeps artifacts
+	Slots      int       `json:"slots,omitempty"` // sandboxes at once
 }
 
 // ErrNotRunning: nobody owns a stack in that home.
@@ -223,6 +225,17 @@ func s3Keys(cfg Config) (access, secret string, err error) {
 	return "", "", fmt.Errorf("keys of the local S3 server: %s is damaged; remove it", cfg.SecretFile())
 }
 
+// S3Keys returns the key pair of the local S3 server, by the names under which
+// clients look for one, if url is an address of that server; else nothing.
+func S3Keys(cfg Config, url string) (map[string]string, error) {
+	st, err := readState(cfg)
+	if err != nil || st.S3Endpoint == "" || !strings.Contains(url, "endpoint="+st.S3Endpoint) {
+		return nil, nil // no stack with an S3 server, or another address
+	}
+	access, secret, err := s3Keys(cfg)
+	return map[string]string{"AWS_ACCESS_KEY_ID": access, "AWS_SECRET_ACCESS_KEY": secret}, err
+}
+
 // superviseEvery is how often parts are looked at. Parts that an earlier owner
 // started are no children of this process, so they can only be looked at.
 const superviseEvery = 300 * time.Millisecond
@@ -293,9 +306,10 @@ func (s *Stack) State() State {
 	return s.state
 }
 
-// SetReady records that the stack's worker polls, for other processes to see.
-func (s *Stack) SetReady(version string) error {
-	return s.save(func(st *State) { st.Ready, st.Version = true, version })
+// SetReady records that the stack's worker polls, where it keeps artifacts and how
+// many sandboxes it runs at once, for other processes to see.
+func (s *Stack) SetReady(store string, slots int) error {
+	return s.save(func(st *State) { st.Ready, st.Store, st.Slots = true, store, slots })
 }
 
 func (s *Stack) save(change func(*State)) error {

@@ -1,0 +1,30 @@
+// Command harness evaluates coding agents on repository tasks.
+//
+// Its files translate flags into option structs and calls; nothing else.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"harness/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once: after the first, the handler is gone.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, cli.System(), os.Args[1:]))
+}
+
+// run executes the command line args and returns the exit code.
+func run(ctx context.Context, app *cli.App, args []string) int {
+	root := newRoot(app)
+	root.SetArgs(args)
+	root.SetIn(app.In)
+	root.SetOut(app.Out)
+	root.SetErr(app.Err)
+	return app.ExitCode(root.ExecuteContext(ctx))
+}

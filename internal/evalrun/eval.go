@@ -1,0 +1,246 @@
+// Package evalrun is `harness eval` and `harness resume` behind their flags:
+// from a dataset and a candidate to a report that a person reads.
+//
+// It owns the order of these steps and what is told on the way. It knows nothing
+// of flags.
+package evalrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"harness/datasets"
+	"harness/datasets/predictions"
+	"harness/eval"
+	"harness/internal/buildinfo"
+	"harness/internal/cli"
+	"harness/internal/runs"
+	"harness/internal/session"
+	"harness/scoring/grade"
+	"harness/worker"
+)
+
+// Options of Eval. Exactly one of Predictions, Gold and Noop is set.
+type Options struct {
+	Session session.Config
+	JSON    bool
+
+	Dataset, Split string
+	IDs            []string
+	Filter         string
+
+	Predictions string
+	Gold, Noop  bool
+
+	RunID    string
+	Profile  string
+	Runtime  string
+	Network  string
+	Limits   eval.Limits
+	Attempts int
+	MaxTries int
+	NoCache  bool
+
+	Window     int
+	MaxMissing int
+	OutDir     string
+}
+
+// Eval plans a run, carries it out and shows its report.
+func Eval(ctx context.Context, app *cli.App, o Options) error {
+	req, err := request(ctx, app, &o)
+	if err != nil {
+		return err
+	}
+	s, err := session.Open(ctx, o.Session, need(req.Spec))
+	if err != nil {
+		return err
+	}
+	return inSession(ctx, app, s, func() error {
+		p, err := runs.Plan(ctx, s.Store, req)
+		if errors.Is(err, runs.ErrDifferent) {
+			return &cli.UsageError{Err: err}
+		}
+		if err != nil {
+			return err
+		}
+		return follow(ctx, app, s, p, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
+	})
+}
+
+// ResumeOptions of Resume.
+type ResumeOptions struct {
+	Session    session.Config
+	JSON       bool
+	RunID      string
+	Window     int
+	MaxMissing int
+	OutDir     string
+}
+
+// Resume goes on with a stored run.
+func Resume(ctx context.Context, app *cli.App, o ResumeOptions) error {
+	if err := eval.ValidateRunID(o.RunID); err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	// The spec says which runtime and how many slots an own stack needs.
+	store, err := o.Session.OpenStore(ctx, StoreOf(o.Session))
+	if err != nil {
+		return err
+	}
+	p, err := runs.Load(ctx, store, o.RunID)
+	if errors.Is(err, runs.ErrNoRun) {
+		return &cli.UsageError{Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	s, err := session.Open(ctx, o.Session, need(p.Spec))
+	if err != nil {
+		return err
+	}
+	return inSession(ctx, app, s, func() error {
+		return follow(ctx, app, s, p, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
+	})
+}
+
+// inSession closes s after f; what f says comes first.
+func inSession(ctx context.Context, app *cli.App, s *session.Session, f func() error) error {
+	err := f()
+	if closeErr := s.Close(ctx); closeErr != nil {
+		app.Note("harness: clean-up: %v", closeErr)
+		if err == nil {
+			err = &cli.ExitError{Code: cli.ExitFailure}
+		}
+	}
+	return err
+}
+
+func need(spec eval.RunSpec) session.Need {
+	return session.Need{Handlers: []string{spec.Runtime}, Slots: worker.Slots(spec.Limits)}
+}
+
+// request turns options into a run, reading dataset and predictions.
+func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error) {
+	var req runs.Request
+	if err := o.check(); err != nil {
+		return req, &cli.UsageError{Err: err}
+	}
+	profile, err := grade.ByName(o.Profile)
+	if err != nil {
+		return req, &cli.UsageError{Err: err}
+	}
+	ds, err := datasets.Load(ctx, DatasetPath(o.Session, o.Dataset), datasets.Options{Split: o.Split})
+	if err != nil {
+		return req, &cli.UsageError{Err: err}
+	}
+	if req.Tasks, err = ds.Select(o.IDs, o.Filter); err != nil {
+		return req, &cli.UsageError{Err: err}
+	}
+	if len(req.Tasks) == 0 {
+		return req, cli.Usage("no task of %s is selected by -i and --filter", o.Dataset)
+	}
+	for i := range req.Tasks {
+		if err := datasets.Runnable(&req.Tasks[i]); err != nil {
+			return req, &cli.UsageError{Err: err}
+		}
+	}
+	req.Spec = eval.RunSpec{
+		Dataset: ds.Name, DatasetDigest: ds.Digest, Split: ds.Split,
+		Profile: profile.Name, Recipe: profile.Recipe, Limits: o.Limits,
+		Network: eval.NetworkPolicy(o.Network), Runtime: o.Runtime,
+		Attempts: o.Attempts, Rounds: 1, Disclosure: "none", MaxInfraTries: o.MaxTries,
+		HarnessVersion: buildinfo.Version(), CreatedAt: app.Now().UTC(),
+	}
+	if err := o.candidate(ctx, ds, &req); err != nil {
+		return req, err
+	}
+	if req.Spec.RunID = o.RunID; req.Spec.RunID == "" {
+		req.Spec.RunID = runID(ds.Name, req.Spec.Agent, app.Now())
+	}
+	if err := eval.ValidateRunID(req.Spec.RunID); err != nil {
+		return req, &cli.UsageError{Err: err}
+	}
+	return req, nil
+}
+
+// candidate fills in where the patches come from.
+func (o *Options) candidate(ctx context.Context, ds *datasets.Dataset, req *runs.Request) error {
+	spec := &req.Spec
+	switch {
+	case o.Gold:
+		spec.Candidate, spec.Agent = eval.CandidateGold, eval.CandidateGold
+		req.Patch = func(t *eval.Task) *string { return &t.Patch }
+	case o.Noop:
+		spec.Candidate, spec.Agent = eval.CandidateNoop, eval.CandidateNoop
+	default:
+		file, err := predictions.Load(ctx, o.Predictions, predictions.Options{})
+		if err != nil {
+			return &cli.UsageError{Err: err}
+		}
+		spec.Candidate, spec.Agent, spec.Model = eval.CandidatePredictions, file.Model, file.Model
+		spec.Coverage = file.Cover(ds.Tasks, req.Tasks)
+		req.Patch = func(t *eval.Task) *string { return file.ByID[t.InstanceID].Patch }
+		// As in the official harness: a task without a prediction is not run, and
+		// shows as incomplete.
+		req.Tasks = predicted(req.Tasks, file)
+		if len(req.Tasks) == 0 {
+			return cli.Usage("%s has no prediction for any selected task of %s", o.Predictions, o.Dataset)
+		}
+	}
+	return nil
+}
+
+func predicted(tasks []eval.Task, file *predictions.File) []eval.Task {
+	var out []eval.Task
+	for _, t := range tasks {
+		if _, ok := file.ByID[t.InstanceID]; ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (o *Options) check() error {
+	n := 0
+	for _, given := range []bool{o.Predictions != "", o.Gold, o.Noop} {
+		if given {
+			n++
+		}
+	}
+	switch {
+	case o.Dataset == "":
+		return errors.New("no dataset; give one with -d FILE")
+	case n != 1:
+		return errors.New("give exactly one candidate: -p PREDICTIONS, --gold or --noop")
+	case o.Network != string(eval.NetworkNone):
+		return fmt.Errorf("network policy %q is not supported; sandboxes have no network (\"none\")", o.Network)
+	case o.Attempts < 1:
+		return fmt.Errorf("--attempts %d: at least 1 is needed", o.Attempts)
+	case o.MaxTries < 1:
+		return fmt.Errorf("--max-tries %d: at least 1 is needed", o.MaxTries)
+	case o.Window < 0:
+		return fmt.Errorf("-j %d: at least 1 trial must be in flight", o.Window)
+	case o.MaxMissing < 0:
+		return fmt.Errorf("--max-missing %d: must not be negative", o.MaxMissing)
+	}
+	return o.Limits.Validate()
+}
+
+// runID makes a name from what the run is about. Characters that ids may not
+// have become "-".
+func runID(dataset, agent string, now time.Time) string {
+	word := func(s string) string {
+		s = strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+				return r
+			}
+			return '-'
+		}, s)
+		return strings.Trim(s[:min(len(s), 35)], "-_")
+	}
+	return strings.TrimLeft(word(dataset)+"-"+word(agent)+"-"+now.UTC().Format("20060102-150405"), "-")
+}
