@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"harness/scoring/logparse"
 )
@@ -34,9 +35,8 @@ var suiteHints = []string{"Executed ", "TOTAL: ", " passing", "Tests:", "Test Su
 
 // evidence reports whether the log shows that a suite ran.
 func evidence(log io.Reader) (bool, error) {
-	const maxCarry = 64 << 10
 	lines := logparse.NewLineReader(log)
-	var carry []byte // lines whose match may go on in the next one
+	var open []byte // a summary's beginning whose count may stand on a later line
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -45,19 +45,19 @@ func evidence(log io.Reader) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if len(carry) == 0 && !containsAny(line, suiteHints) {
+		trimmed := bytes.TrimRightFunc(line, unicode.IsSpace)
+		if len(trimmed) == 0 || len(open) == 0 && !containsAny(line, suiteHints) {
 			continue
 		}
-		carry = append(carry, line...)
-		if suiteRan.Match(logparse.Decode(carry)) {
+		if suiteRan.Match(logparse.Decode(append(open, line...))) {
 			return true, nil
 		}
-		end := bytes.TrimRight(carry, " \t\n\v\f")
-		if len(carry) > maxCarry || !bytes.HasSuffix(end, []byte("Tests:")) && !bytes.HasSuffix(end, []byte("Test Suites:")) {
-			carry = carry[:0]
-			continue
+		open = nil
+		for _, begin := range []string{"Tests:", "Test Suites:"} {
+			if bytes.HasSuffix(trimmed, []byte(begin)) {
+				open = []byte(begin + "\n")
+			}
 		}
-		carry = append(carry, '\n')
 	}
 }
 

@@ -12,7 +12,7 @@ func parseDjango(in *input) error {
 	p := &django{in: in}
 	for i := range p.interrupted {
 		p.interrupted[i] = &interruption{shape: &djangoShapes[i]}
-		p.interrupted[i].found.want = in.out.want
+		p.interrupted[i].found.wantAs(in.out)
 	}
 	err := in.eachLine(p.line)
 	for _, it := range p.interrupted {
@@ -183,13 +183,17 @@ func (it *interruption) match(name string, past *pastLines) {
 	it.after = past.n + 1
 }
 
-// pastLines keeps the last three lines.
+// pastLines keeps the last three lines; one that is no message's neighbour by
+// its sheer length is kept as an empty one.
 type pastLines struct {
 	lines [3][]byte
 	n     int // lines pushed so far
 }
 
 func (p *pastLines) push(line []byte) {
+	if len(line) > 8*MaxName {
+		line = nil
+	}
 	slot := &p.lines[p.n%len(p.lines)]
 	*slot = append((*slot)[:0], line...)
 	p.n++

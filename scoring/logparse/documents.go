@@ -86,7 +86,7 @@ func doctestCases(doc string) ([]*docNode, error) {
 			case t.Name.Local == "TestCase", t.Name.Local == "SubCase":
 				node = &docNode{kind: t.Name.Local, name: "None"}
 				if v, ok := attribute(t, "name"); ok {
-					node.name = v
+					node.name = shorten(v)
 				}
 				for i := len(path) - 1; i >= 0; i-- {
 					if path[i] != nil {

@@ -102,7 +102,8 @@ func parseP5JS(in *input) error {
 	}
 	log = ansiCode.ReplaceAllLiteralString(log, "")
 	log = dropXML(dropJSON(log))
-	end := 0 // of the last match
+	end := 0    // of the last match
+	colon := -1 // the first one at or behind the line looked at
 	for at := 0; at < len(log); {
 		line, _, _ := strings.Cut(log[at:], "\n")
 		start := at
@@ -115,8 +116,14 @@ func parseP5JS(in *input) error {
 			continue
 		}
 		body := start + after[1]
-		n := colonWithin(log[body:], 1000)
-		if n < 0 {
+		if colon < body {
+			if colon = strings.IndexByte(log[body:], ':'); colon < 0 {
+				break
+			}
+			colon += body
+		}
+		n := colon - body
+		if n > 1000*utf8.UTFMax || utf8.RuneCountInString(log[body:colon]) > 1000 {
 			continue
 		}
 		end = body + n + 1
@@ -128,19 +135,6 @@ func parseP5JS(in *input) error {
 }
 
 var p5Number = re(`^\s*\d+\)`)
-
-// colonWithin finds the first ":" with at most n characters before it.
-func colonWithin(s string, n int) int {
-	for i, r := range s {
-		if r == ':' {
-			return i
-		}
-		if n--; n < 0 {
-			break
-		}
-	}
-	return -1
-}
 
 // deepening splits a failure's lines, each of which must be indented more than
 // the one before.

@@ -55,7 +55,7 @@ func (in *input) nextKarma(log string) {
 func (in *input) nextCypress(log string) {
 	found := nextSuite.FindAllStringSubmatchIndex(log, -1)
 	for i, m := range found {
-		suite := log[m[4]:m[5]]
+		suite := shorten(log[m[4]:m[5]])
 		end := len(log)
 		if i+1 < len(found) {
 			end = found[i+1][0]

@@ -15,7 +15,7 @@ func parsePHPUnit(in *input) error {
 	return in.eachLine(func(line []byte) error {
 		if bytes.HasSuffix(line, []byte(")")) {
 			if m := phpSuite.FindStringSubmatch(text(line)); m != nil {
-				suite = string([]byte(m[1]))
+				suite = shorten(m[1])
 				return nil
 			}
 		}

@@ -17,18 +17,22 @@ const (
 	XFail   = "XFAIL"
 )
 
-// Bounds of a StatusMap. Both are far above any real suite.
+// Bounds of a StatusMap, far above any real suite: names, their bytes together,
+// and the bytes of one. The last keeps a short line that repeats a huge name
+// from costing more than its own length.
 const (
 	MaxNames     = 1 << 17
 	MaxNameBytes = 12 << 20
+	MaxName      = 8 << 10
 )
 
 // StatusMap maps test names to status words. Names keep the order in which they
 // were first set; a later status replaces an earlier one. The zero value is
 // ready to use.
 //
-// At most MaxNames names of MaxNameBytes bytes together are kept; what comes
-// later is dropped and Capped reports it. Names given to Want are always kept.
+// At most MaxNames names of MaxNameBytes bytes together are kept, and none
+// longer than MaxName; others are dropped and Capped reports it. Names given to
+// Want are always kept.
 type StatusMap struct {
 	index    map[string]int
 	names    []string
@@ -37,6 +41,7 @@ type StatusMap struct {
 	dropped  int64
 	changed  int
 	want     map[string]struct{}
+	longest  int // of the names in want
 }
 
 // Want names tests that are kept even when the map is full.
@@ -47,12 +52,27 @@ func (m *StatusMap) Want(names ...[]string) {
 	for _, list := range names {
 		for _, n := range list {
 			m.want[n] = struct{}{}
+			m.longest = max(m.longest, len(n))
 		}
 	}
 }
 
+// wantAs copies what o was told to keep.
+func (m *StatusMap) wantAs(o *StatusMap) { m.want, m.longest = o.want, o.longest }
+
+func (m *StatusMap) tooLong(n int) bool {
+	if n <= MaxName || n <= m.longest {
+		return false
+	}
+	m.dropped++
+	return true
+}
+
 // Set records a status.
 func (m *StatusMap) Set(name, status string) {
+	if m.tooLong(len(name)) {
+		return
+	}
 	if i, ok := m.index[name]; ok {
 		m.replace(i, status)
 		return
@@ -62,6 +82,9 @@ func (m *StatusMap) Set(name, status string) {
 
 // setBytes is Set without an allocation for a name that is known already.
 func (m *StatusMap) setBytes(name, status []byte) {
+	if m.tooLong(len(name)) {
+		return
+	}
 	if i, ok := m.index[string(name)]; ok {
 		if m.statuses[i] != string(status) {
 			m.replace(i, intern(status))

@@ -16,25 +16,33 @@ func (s *suiteStack) heading(name string, indent int) {
 	for len(s.indents) > 0 && s.indents[len(s.indents)-1] >= indent {
 		s.names, s.indents = s.names[:len(s.names)-1], s.indents[:len(s.indents)-1]
 	}
-	if len(s.names) < maxDepth {
+	if len(s.names) < maxDepth && s.size() < 2*maxHeading {
 		s.names, s.indents = append(s.names, name), append(s.indents, indent)
 	}
 }
 
-// maxDepth and maxHeading bound what headings of a hostile log can hold on to.
+// maxDepth and maxHeading bound what the headings of a hostile log can hold on
+// to and cost every test below them.
 const (
 	maxDepth   = 64
-	maxHeading = 8 << 10
+	maxHeading = 2 << 10
 )
 
+// shorten copies a heading, so that it does not hold its line, and cuts it at
+// maxHeading.
 func shorten(s string) string {
 	if len(s) > maxHeading {
-		s = s[:maxHeading]
-		for !utf8.ValidString(s) {
-			s = s[:len(s)-1]
-		}
+		s = strings.ToValidUTF8(s[:maxHeading], "")
 	}
 	return strings.Clone(s)
+}
+
+func (s *suiteStack) size() int {
+	n := 0
+	for _, name := range s.names {
+		n += len(name)
+	}
+	return n
 }
 
 func (s *suiteStack) join(name string) string {
@@ -48,6 +56,7 @@ var karmaLine = re(`^(\s*)?([✔✖])?\s(.*)$`)
 func parseKarma(in *input) error {
 	started, depth := false, -1
 	var suites []string
+	hidden := 0 // suites beyond maxDepth, entered but not named
 	return in.eachLine(func(line []byte) error {
 		if hasPrefix(line, "SUMMARY:") {
 			return errStop
@@ -78,13 +87,21 @@ func parseKarma(in *input) error {
 		switch n := utf8.RuneCountInString(space); {
 		case n > depth:
 			depth = n
-			suites = append(suites, shorten(name))
+			if len(suites) < maxDepth {
+				suites = append(suites, shorten(name))
+			} else {
+				hidden++
+			}
 		case n < depth:
 			depth = n
-			if len(suites) == 0 {
+			switch {
+			case hidden > 0:
+				hidden--
+			case len(suites) == 0:
 				return in.raise("IndexError", "the log leaves more suites than it entered")
+			default:
+				suites = suites[:len(suites)-1]
 			}
-			suites = suites[:len(suites)-1]
 		}
 		return nil
 	})

@@ -9,7 +9,7 @@ import (
 // the map, wherever they stand in the log.
 func parseSympy(in *input) error {
 	var verbose StatusMap
-	verbose.want = in.out.want
+	verbose.wantAs(in.out)
 	err := in.eachLine(func(line []byte) error {
 		if bytes.Contains(line, []byte(".py:")) {
 			if name, ok := sympyFailure(line); ok {
