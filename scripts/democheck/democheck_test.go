@@ -83,6 +83,12 @@ func TestTable(t *testing.T) {
 			[]string{"gold b-2 (absent) timed_out WRONG", `gold c\x1b[2J resolved (absent) WRONG`, "3 trials, 1 as expected, 2 not"},
 		},
 		{
+			"one of several",
+			[]trial{{"a", "timed_out"}, {"b", "unresolved"}},
+			`{"a": {"outcome": ["limit_exceeded", "timed_out"]}, "b": {"outcome": ["limit_exceeded", "timed_out"]}}`, errMismatch,
+			[]string{"gold a timed_out limit_exceeded or timed_out ok", "gold b unresolved limit_exceeded or timed_out WRONG"},
+		},
+		{
 			"no-op may fail in any way but ours",
 			[]trial{{"a", "tests_errored"}, {"b", "infra_error"}},
 			`{"a": {"outcome": "not resolved"}, "b": {"outcome": "not resolved"}}`, errMismatch,
@@ -125,6 +131,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"nothing expected", []string{"table", "s=" + good + "=" + write(t, "e.json", `{}`)}, "no instance"},
 		{"expectation without outcome", []string{"table", "s=" + good + "=" + write(t, "e.json", `{"a": {}}`)}, `no "outcome"`},
+		{"expectation of another kind", []string{"table", "s=" + good + "=" + write(t, "e.json", `{"a": {"outcome": 3}}`)}, "neither a word nor a list"},
 		{"table cut short", []string{"table", "s=" + write(t, "t.parquet", "PAR1 and no more") + "=" + want}, "not a readable Parquet file"},
 		{"two trials of one instance", []string{"table", "s=" + twice + "=" + want}, "two trials"},
 		{"no such report", []string{"table", "s=/nonexistent=" + want}, "no such file"},
