@@ -1,6 +1,7 @@
 package logparse
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,15 +31,11 @@ func parseChartJS(in *input) error {
 }
 
 // bpmnFailed: of each pattern, the last group is the name.
-var bpmnFailed = []allMatcher{
+var bpmnFailed = []*regexp.Regexp{
 	re(`2KPhantomJS\s[\p{Nd}.]+\s\(Linux\s[\p{Nd}.]+\)\s(.*)FAILED\n`),
 	re(`2KPhantomJS\s[\p{Nd}.]+\s\(Linux\sx86_64\)\s(.*)FAILED\n`),
 	re(`Chrome\sHeadless\s(?:.*)\s\(Linux\sx86_64\)\s(.*)FAILED\n`),
 	re(`HeadlessChrome\s[\p{Nd}.]+\s\(Linux\s[\p{Nd}.]+\)\s(.*)FAILED\n`),
-}
-
-type allMatcher interface {
-	FindAllStringSubmatch(string, int) [][]string
 }
 
 func parseBpmnJS(in *input) error {
@@ -54,7 +51,7 @@ func parseBpmnJS(in *input) error {
 	return nil
 }
 
-var openlayersFailed = []allMatcher{
+var openlayersFailed = []*regexp.Regexp{
 	re(`Chrome\sHeadless\s[\p{Nd}.]+\s\(Linux\s\S+\)\s(.*)\sFAILED\n`),
 	re(`Chrome\s[\p{Nd}.]+\s\(Linux\s\S+\)\s(.*)FAILED\n`),
 	re(`(?m)^\s{2}\d+\)((?s:.*?))Error:`),

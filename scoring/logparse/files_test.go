@@ -2,6 +2,7 @@ package logparse_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -87,8 +88,9 @@ func outcome(res logparse.Result, err error) []string {
 	}
 	if err != nil {
 		kind := err.Error()
-		if r, ok := err.(*logparse.RaisedError); ok {
-			kind = r.Kind
+		var raised *logparse.RaisedError
+		if errors.As(err, &raised) {
+			kind = raised.Kind
 		}
 		out = append(out, "raises "+kind)
 	}

@@ -1,11 +1,15 @@
 package logparse
 
-import "strings"
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
 
 // jestTimes are the ways in which jest writes a file's time behind its path, in
 // the order in which they are tried; the name ends before the last time that
 // fits.
-var jestTimes = []matcher{
+var jestTimes = []*regexp.Regexp{
 	re(`^(.*)\s\([\p{Nd}.]+ms\)`),
 	re(`^(.*)\s\([\p{Nd}.]+\ss\)`),
 	re(`^(.*)\s\([\p{Nd}.]+s\)`),
@@ -61,15 +65,8 @@ func parseGrommet(in *input) error {
 	return nil
 }
 
-var (
-	quartoTest = re(`\[(smoke|unit)\]`)
-	quartoTemp = []struct{ pattern subMatcher }{{re(`/tmp/\w+\.qmd`)}, {re(`/tmp/\w+/`)}}
-)
-
-type subMatcher interface {
-	FindString(string) string
-	ReplaceAllLiteralString(string, string) string
-}
+// quartoTemp are names of temporary files.
+var quartoTemp = []*regexp.Regexp{re(`/tmp/\w+\.qmd`), re(`/tmp/\w+/`)}
 
 // parseQuarto reads Deno's runner, coloured. A test line without any result is a
 // failure. Names of temporary files are numbered in order of appearance.
@@ -84,7 +81,7 @@ func parseQuarto(in *input) error {
 		}
 		line := text(b)
 		for _, t := range quartoTemp {
-			found := t.pattern.FindString(line)
+			found := t.FindString(line)
 			if found == "" {
 				continue
 			}
@@ -95,7 +92,7 @@ func parseQuarto(in *input) error {
 					temps[shorten(found)] = n
 				}
 			}
-			line = t.pattern.ReplaceAllLiteralString(line, "/tmp/"+itoa(n))
+			line = t.ReplaceAllLiteralString(line, "/tmp/"+strconv.Itoa(n))
 		}
 		name, _, _ := strings.Cut(line, "...")
 		name = strip(name)

@@ -1,6 +1,7 @@
 package logparse
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -50,7 +51,7 @@ var (
 	lighthouseRun  = re(`running\s\d+\stest\sfiles`)
 	lighthouseEnd  = re(`\d+\spassing`)
 	lighthouseTest = []struct {
-		pattern matcher
+		pattern *regexp.Regexp
 		status  string
 	}{
 		{re(`^✔\s(.*)\s\(\d+m+s\)`), Passed},

@@ -1,6 +1,7 @@
 package logparse
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -111,15 +112,13 @@ var (
 	calypsoTimed = re(`\(\d+ms\)`)
 	calypso      = map[string]struct {
 		status string
-		timed  matcher
-		plain  matcher
+		timed  *regexp.Regexp
+		plain  *regexp.Regexp
 	}{
 		"✓": {Passed, re(`^\s+✓\s(.*)\(\d+ms\)$`), re(`^\s+✓\s(.*)`)},
 		"✕": {Failed, re(`^\s+✕\s(.*)\(\d+ms\)$`), re(`^\s+✕\s(.*)`)},
 	}
 )
-
-type matcher interface{ FindStringSubmatch(string) []string }
 
 // parseCalypso reads verbose jest runs, each behind its traced command.
 func parseCalypso(in *input) error {

@@ -45,8 +45,6 @@ func (in *input) whole() (string, error) {
 	return text(append(log[:wholeHead], ring...)), nil
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // pyFloat reads what Python's float() reads, but for its rarer spellings.
 func pyFloat(s string) (float64, error) {
 	s = strings.ToLower(strip(s))
