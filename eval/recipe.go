@@ -19,8 +19,11 @@ type Recipe struct {
 	RejectByPolicy bool `json:"reject_by_policy"`
 }
 
-// ApplyStep is one way of applying a patch: a name for the record and the
-// command, whose last argument is the patch file.
+// PatchFile is where the candidate's patch is, inside the sandbox.
+const PatchFile = "/tmp/patch.diff"
+
+// ApplyStep is one way of applying a patch: a name for the record and the whole
+// command, with PatchFile among its arguments.
 type ApplyStep struct {
 	Name    string   `json:"name"` // e.g. "git-apply"; becomes apply_method
 	Command []string `json:"command"`

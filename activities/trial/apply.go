@@ -28,18 +28,17 @@ func applyScript(rec eval.Recipe, workDir string) []byte {
 		if i > 0 && rec.ResetBetween {
 			b.WriteString("git checkout -- . ; git clean -fd\n")
 		}
-		words := make([]string, 0, len(step.Command)+1)
+		words := make([]string, 0, len(step.Command))
 		for _, w := range step.Command {
 			words = append(words, quote(w))
 		}
-		words = append(words, quote(patchPath))
 		fmt.Fprintf(&b, "echo %s\n%s && exit %d\n", quote("+ "+strings.Join(step.Command, " ")), strings.Join(words, " "), exitFirstMethod+i)
 	}
 	if rec.AcceptReverse {
 		if rec.ResetBetween {
 			b.WriteString("git checkout -- . ; git clean -fd\n")
 		}
-		fmt.Fprintf(&b, "git apply --check --reverse %s && exit %d\n", quote(patchPath), exitAlreadyApplied)
+		fmt.Fprintf(&b, "git apply --check --reverse %s && exit %d\n", quote(eval.PatchFile), exitAlreadyApplied)
 	}
 	fmt.Fprintf(&b, "exit %d\n", exitNotApplied)
 	return []byte(b.String())

@@ -21,7 +21,6 @@ import (
 
 // Paths inside the sandbox.
 const (
-	patchPath = "/tmp/patch.diff"
 	applyPath = "/tmp/harness-apply.sh"
 	evalPath  = "/eval.sh"
 )
@@ -131,7 +130,7 @@ func (r *runner) spec() sandbox.Spec {
 	files := []sandbox.File{{Path: evalPath, Mode: 0o755, Data: []byte(r.in.Script)}}
 	if r.in.Patch != nil {
 		files = append(files,
-			sandbox.File{Path: patchPath, Mode: 0o644, Data: []byte(*r.in.Patch)},
+			sandbox.File{Path: eval.PatchFile, Mode: 0o644, Data: []byte(*r.in.Patch)},
 			sandbox.File{Path: applyPath, Mode: 0o755, Data: applyScript(r.in.Recipe, r.in.WorkDir)},
 		)
 	}

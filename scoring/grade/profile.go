@@ -96,10 +96,10 @@ func Profiles() []Profile {
 			Recipe: eval.Recipe{
 				Name: "swebench",
 				Apply: []eval.ApplyStep{
-					{Name: "git-apply", Command: []string{"git", "apply", "--verbose", patchFile}},
-					{Name: "git-apply-3way", Command: []string{"git", "apply", "--verbose", "--3way", patchFile}},
-					{Name: "git-apply-reject", Command: []string{"git", "apply", "--verbose", "--reject", patchFile}},
-					{Name: "patch", Command: []string{"patch", "--batch", "--forward", "--fuzz=5", "-p1", "-i", patchFile}},
+					{Name: "git-apply", Command: []string{"git", "apply", "--verbose", eval.PatchFile}},
+					{Name: "git-apply-3way", Command: []string{"git", "apply", "--verbose", "--3way", eval.PatchFile}},
+					{Name: "git-apply-reject", Command: []string{"git", "apply", "--verbose", "--reject", eval.PatchFile}},
+					{Name: "patch", Command: []string{"patch", "--batch", "--forward", "--fuzz=5", "-p1", "-i", eval.PatchFile}},
 				},
 				ResetBetween:   true,
 				AcceptReverse:  true,
@@ -124,9 +124,9 @@ func Profiles() []Profile {
 			Recipe: eval.Recipe{
 				Name: "swebench-4",
 				Apply: []eval.ApplyStep{
-					{Name: "git-apply", Command: []string{"git", "apply", "--verbose", patchFile}},
-					{Name: "git-apply-reject", Command: []string{"git", "apply", "--verbose", "--reject", patchFile}},
-					{Name: "patch", Command: []string{"patch", "--batch", "--fuzz=5", "-p1", "-i", patchFile}},
+					{Name: "git-apply", Command: []string{"git", "apply", "--verbose", eval.PatchFile}},
+					{Name: "git-apply-reject", Command: []string{"git", "apply", "--verbose", "--reject", eval.PatchFile}},
+					{Name: "patch", Command: []string{"patch", "--batch", "--fuzz=5", "-p1", "-i", eval.PatchFile}},
 				},
 			},
 			Rules: Rules{
@@ -145,8 +145,8 @@ func Profiles() []Profile {
 			Recipe: eval.Recipe{
 				Name: "swebench-2",
 				Apply: []eval.ApplyStep{
-					{Name: "git-apply", Command: []string{"git", "apply", "--allow-empty", "-v", patchFile}},
-					{Name: "patch", Command: []string{"patch", "--batch", "--fuzz=5", "-p1", "-i", patchFile}},
+					{Name: "git-apply", Command: []string{"git", "apply", "--allow-empty", "-v", eval.PatchFile}},
+					{Name: "patch", Command: []string{"patch", "--batch", "--fuzz=5", "-p1", "-i", eval.PatchFile}},
 				},
 			},
 			Rules: Rules{
@@ -162,8 +162,6 @@ func Profiles() []Profile {
 	}
 }
 
-// patchFile is where the candidate patch is in the sandbox.
-const patchFile = "/tmp/patch.diff"
 
 // Parsers by the release of the official harness that brought them.
 var (
