@@ -162,7 +162,6 @@ func Profiles() []Profile {
 	}
 }
 
-
 // Parsers by the release of the official harness that brought them.
 var (
 	newIn3 = []string{
