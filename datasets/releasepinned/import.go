@@ -222,7 +222,7 @@ func (im *importer) dependencies(p pins) (string, error) {
 		"printf '/testbed\\n/testbed/src\\n' >" + sitePackages + "/testbed.pth\n"
 	if len(files) > 0 {
 		// The base's own setuptools and wheel build what has no wheel.
-		install += "PYTHONPATH=/usr/lib/python3/dist-packages python3 -m pip --python /opt/venv/bin/python install --quiet --no-deps --no-build-isolation"
+		install += "PYTHONPATH=/usr/lib/python3/dist-packages python3 -m pip --python /opt/venv/bin/python install --quiet --no-deps --no-compile --no-build-isolation"
 		for _, f := range files {
 			install += " \\\n  " + image.Wheelhouse + "/" + f.Name
 		}
@@ -270,6 +270,9 @@ func (im *importer) write() (*Result, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("write dataset folder: %w", err)
 	}
+	if err := im.removeStale(dir); err != nil {
+		return nil, fmt.Errorf("write dataset folder: %w", err)
+	}
 	for name, text := range im.files {
 		if err := replace(filepath.Join(dir, name), text); err != nil {
 			return nil, fmt.Errorf("write dataset folder: %w", err)
@@ -301,6 +304,26 @@ func (im *importer) write() (*Result, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// generated is what an earlier Import may have left: a recipe that no row uses
+// any more would be built for nothing.
+var generated = regexp.MustCompile(`^(?:rel|deps)-[a-z0-9-]+\.(?:yaml|lock\.json)$`)
+
+func (im *importer) removeStale(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, wanted := im.files[e.Name()]; wanted || !generated.MatchString(e.Name()) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // task leaves base_commit empty: the project's commit is not in the image, and

@@ -38,7 +38,7 @@ git config core.logAllRefUpdates false
 git config gc.auto 0
 git add -A -f -- . ':(exclude,glob)**/__pycache__/**'
 git commit -q -m 'Base of the task'
-git -c pack.threads=1 repack -q -a -d
+git -c pack.threads=1 -c pack.window=0 repack -q -a -d
 rm -f .git/COMMIT_EDITMSG .git/index
 git read-tree HEAD
 `
@@ -119,7 +119,7 @@ func (r *Recipe) buildEnv() []string {
 	return append(r.env(),
 		"SOURCE_DATE_EPOCH="+strconv.FormatInt(Epoch.Unix(), 10), "PYTHONHASHSEED=0", "PYTHONDONTWRITEBYTECODE=1",
 		"LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/root", "GOFLAGS=-trimpath", "GOPROXY=off", "npm_config_offline=true",
-		"PIP_NO_INDEX=1", "PIP_FIND_LINKS="+Wheelhouse, "PIP_NO_CACHE_DIR=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_COMPILE=1", "PIP_ROOT_USER_ACTION=ignore",
+		"PIP_NO_INDEX=1", "PIP_FIND_LINKS="+Wheelhouse, "PIP_NO_CACHE_DIR=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_ROOT_USER_ACTION=ignore",
 	)
 }
 
