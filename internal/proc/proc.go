@@ -55,6 +55,17 @@ func (id ID) Alive() bool {
 	return err == nil && st.Start == id.Start && st.State != 'Z' && st.State != 'X'
 }
 
+// Ending reports whether the process is gone or on its way out: a zombie, or in
+// the middle of its exit, which for the first process of a pid namespace lasts
+// until all others of it are dead. What depends on it can no longer be relied on.
+func (id ID) Ending() bool {
+	if id.Pid <= 0 || !id.Local() {
+		return true
+	}
+	st, err := ReadStat(id.Pid)
+	return err != nil || st.Start != id.Start || st.State == 'Z' || st.State == 'X' || st.Exiting
+}
+
 // Signal sends sig if the process is still the same one. os.ErrProcessDone
 // says that it is gone. The pid is held by a pidfd between check and signal
 // where the kernel has them.
@@ -83,6 +94,8 @@ type Stat struct {
 	State  byte
 	Parent int
 	Start  uint64
+	// Exiting: the kernel is taking the process down (PF_EXITING).
+	Exiting bool
 }
 
 // ReadStat reads /proc/<pid>/stat.
@@ -121,7 +134,12 @@ func parseStat(b []byte) (Stat, error) {
 	if err != nil {
 		return Stat{}, fmt.Errorf("parse start time: %w", err)
 	}
-	return Stat{Pid: pid, Comm: string(b[open+1 : end]), State: f[0][0], Parent: ppid, Start: start}, nil
+	flags, err := strconv.ParseUint(f[6], 10, 64)
+	if err != nil {
+		return Stat{}, fmt.Errorf("parse flags: %w", err)
+	}
+	const exiting = 0x4 // PF_EXITING of include/linux/sched.h
+	return Stat{Pid: pid, Comm: string(b[open+1 : end]), State: f[0][0], Parent: ppid, Start: start, Exiting: flags&exiting != 0}, nil
 }
 
 // All lists the processes that exist now. Those that end meanwhile are skipped.

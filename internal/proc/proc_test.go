@@ -73,7 +73,7 @@ func TestIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if id.Alive() {
+	if id.Alive() || !id.Ending() || self.Ending() {
 		t.Error("alive after kill and wait")
 	}
 }

@@ -38,6 +38,7 @@ type Stats struct {
 	Throttled     *time.Duration // time in which runnable processes had to wait for quota
 	MemoryPeak    *int64         // bytes
 	MemoryCurrent *int64         // bytes
+	MemoryLimit   *int64         // bytes; nil when there is none
 	// MemoryHits counts how often an allocation met the group's own limit (also
 	// when reclaim helped); OOMKills counts processes killed, whoever ran out.
 	MemoryHits, OOMKills *int64
@@ -48,11 +49,22 @@ type Stats struct {
 
 // OOM reports whether the group's own memory limit got a process killed. A kill
 // without a limit that was reached means that the machine ran out.
-func (s Stats) OOM() bool { return positive(s.OOMKills) && positive(s.MemoryHits) }
+func (s Stats) OOM() bool { return positive(s.OOMKills) && s.limitReached() }
 
-// HostOOM reports whether processes were killed although the group kept within its limit.
+// HostOOM reports whether processes were killed although the group kept within
+// its limit.
 func (s Stats) HostOOM() bool {
-	return positive(s.OOMKills) && s.MemoryHits != nil && *s.MemoryHits == 0
+	return positive(s.OOMKills) && !s.limitReached() && s.MemoryPeak != nil && s.MemoryLimit != nil
+}
+
+// limitReached: the count of hits is enough, but kernels around 6.18 leave v1's
+// failcnt at zero, so a peak next to the limit says it too. Memory is charged
+// in batches of up to 64 pages a CPU, which may be what is missing.
+func (s Stats) limitReached() bool {
+	if positive(s.MemoryHits) {
+		return true
+	}
+	return s.MemoryPeak != nil && s.MemoryLimit != nil && *s.MemoryPeak >= *s.MemoryLimit-max(*s.MemoryLimit/64, 1<<20)
 }
 
 func positive(p *int64) bool { return p != nil && *p > 0 }

@@ -29,12 +29,14 @@ func (r V1) Read(group string) (Stats, error) {
 	s := Stats{
 		MemoryPeak:    f.number(in("memory", "memory.max_usage_in_bytes")),
 		MemoryCurrent: f.number(in("memory", "memory.usage_in_bytes")),
-		MemoryHits:    f.number(in("memory", "memory.failcnt")),
-		OOMKills:      f.field(in("memory", "memory.oom_control"), "oom_kill"),
-		PidsCurrent:   f.number(in("pids", "pids.current")),
-		PidsHits:      f.field(in("pids", "pids.events"), "max"),
-		CPU:           nanoseconds(f.number(in("cpuacct", "cpuacct.usage"))),
-		Throttled:     nanoseconds(f.field(in("cpu", "cpu.stat"), "throttled_time")),
+		MemoryLimit:   f.limit(in("memory", "memory.limit_in_bytes")),
+		// With memory and memory plus swap limited alike, the second is met first.
+		MemoryHits:  sum(f.number(in("memory", "memory.failcnt")), f.number(in("memory", "memory.memsw.failcnt"))),
+		OOMKills:    f.field(in("memory", "memory.oom_control"), "oom_kill"),
+		PidsCurrent: f.number(in("pids", "pids.current")),
+		PidsHits:    f.field(in("pids", "pids.events"), "max"),
+		CPU:         nanoseconds(f.number(in("cpuacct", "cpuacct.usage"))),
+		Throttled:   nanoseconds(f.field(in("cpu", "cpu.stat"), "throttled_time")),
 	}
 	s.IORead, s.IOWrite = f.blkio(in("blkio", "blkio.throttle.io_service_bytes"))
 	return s, f.result(group)
@@ -47,6 +49,7 @@ func (r V2) Read(group string) (Stats, error) {
 	s := Stats{
 		MemoryPeak:    f.number(in("memory.peak")),
 		MemoryCurrent: f.number(in("memory.current")),
+		MemoryLimit:   f.limit(in("memory.max")),
 		MemoryHits:    f.field(in("memory.events"), "max"),
 		OOMKills:      f.field(in("memory.events"), "oom_kill"),
 		PidsCurrent:   f.number(in("pids.current")),
@@ -84,6 +87,15 @@ func (f *files) number(name string) *int64 {
 		return nil
 	}
 	return parse(strings.TrimSpace(s))
+}
+
+// limit reads a limit; v1 spells "none" as the largest number of whole pages.
+func (f *files) limit(name string) *int64 {
+	n := f.number(name)
+	if n != nil && *n > 1<<60 {
+		return nil
+	}
+	return n
 }
 
 // field reads the count after key in a file of "key value" lines.
@@ -162,6 +174,18 @@ func parse(s string) *int64 {
 	if err != nil || n < 0 {
 		return nil
 	}
+	return &n
+}
+
+// sum of what is known; nil when neither is.
+func sum(a, b *int64) *int64 {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	n := *a + *b
 	return &n
 }
 

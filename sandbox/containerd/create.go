@@ -238,7 +238,7 @@ func (s *Sandbox) watch(ctx context.Context) {
 	// The shim outlives its sandbox, whatever ends that one.
 	s.endLost = s.shim.Pid != 0 && !s.shim.Alive()
 	s.mu.Lock()
-	s.died = !s.ended
+	s.died = s.died || !s.ended
 	s.mu.Unlock()
 }
 

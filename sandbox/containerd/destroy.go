@@ -34,6 +34,9 @@ const (
 // cgroup. It returns when the sandbox is known to be dead.
 func (s *Sandbox) kill(ctx context.Context) error {
 	s.mu.Lock()
+	if !s.ended && s.init.Ending() {
+		s.died = true // before us; only the news has not come
+	}
 	s.ended = true
 	s.mu.Unlock()
 	if err := s.r.killHost(s.id, s.init); err != nil {
@@ -236,11 +239,16 @@ func (r *Runtime) deleteTask(ctx context.Context, id string, pid int) error {
 func (r *Runtime) askShimToDelete(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, taskDelete)
 	defer cancel()
+	patience := time.Now().Add(3 * time.Second)
 	for {
 		_, err := r.tasks.Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: id})
 		err = native(err)
-		// The shim may not yet have seen that its processes are dead.
-		if err == nil || !errdefs.IsFailedPrecondition(err) || ctx.Err() != nil {
+		if err == nil || errdefs.IsNotFound(err) || lostConnection(err) || ctx.Err() != nil {
+			return err
+		}
+		// The shim may not yet have seen that its processes are dead. Its words for
+		// it have no error code of their own, so everything is tried again for a while.
+		if time.Now().After(patience) {
 			return err
 		}
 		time.Sleep(5 * time.Millisecond)

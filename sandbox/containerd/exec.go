@@ -172,7 +172,10 @@ func (s *Sandbox) awaitExit(ctx context.Context, ended <-chan end) (end, error) 
 
 // diedUnder decides whether the sandbox ended under a process that has ended.
 func (s *Sandbox) diedUnder(e end) (died bool, err error) {
-	if e.err == nil && s.init.Alive() {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	if e.err == nil && !ended && !s.init.Ending() {
 		return false, nil
 	}
 	t := time.NewTimer(deathWatch)
@@ -181,6 +184,9 @@ func (s *Sandbox) diedUnder(e end) (died bool, err error) {
 	case <-s.dead:
 		return s.state()
 	case <-t.C:
+	}
+	if _, err := s.state(); err != nil {
+		return false, err
 	}
 	if e.err != nil {
 		return false, fmt.Errorf("exec in sandbox %s: %w: %w", s.id, sandbox.ErrLost, e.err)

@@ -126,7 +126,7 @@ func (s *Sandbox) facts() sandbox.Final {
 
 	st, err := s.r.cgroups.Read(s.r.group(s.id))
 	if err != nil {
-		s.r.cfg.Logger.Warn("sandbox has no counters", "sandbox_id", s.id, "error", err)
+		s.r.cfg.Logger.Debug("sandbox has no counters", "sandbox_id", s.id, "error", err)
 	}
 	f.OOMKilled = st.OOM()
 	f.Usage.CPUSeconds = seconds(st.CPU)

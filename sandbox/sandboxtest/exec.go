@@ -394,9 +394,11 @@ func testCloseUnderExec(t *testing.T, e *env) {
 
 func testKillInside(t *testing.T, e *env) {
 	b := e.create(t)
-	if _, x := sh(t, b, "sleep 100 & kill -9 -1; sleep 100"); x.Code == 0 {
+	// Everything but the caller and process 1.
+	if _, x := sh(t, b, "sleep 100 & kill -9 -1; wait; exit 4"); x.Code != 4 || x.Died {
 		t.Errorf("kill -1: %+v", x)
 	}
+	must(t, b, "true")
 	if _, x := sh(t, b, "kill -9 1; kill -TERM 1; sleep 0.2; exit 9"); x.Died {
 		t.Logf("process 1 can be killed from inside: %+v", x)
 		if f := end(t, b); !f.Died {
