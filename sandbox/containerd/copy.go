@@ -25,8 +25,8 @@ func (s *Sandbox) CopyIn(ctx context.Context, name string, mode fs.FileMode, siz
 	fail := func(err error) error {
 		return fmt.Errorf("copy %q into sandbox %s: %w", clip(name, 200), s.id, err)
 	}
-	if !cleanAbs(name) || name == "/" {
-		return fail(fmt.Errorf("%w: the path is not absolute and clean", sandbox.ErrInvalidSpec))
+	if err := sandbox.ValidPath(name); err != nil {
+		return fail(err)
 	}
 	if size < 0 {
 		return fail(fmt.Errorf("%w: size %d", sandbox.ErrInvalidSpec, size))
@@ -63,8 +63,8 @@ func (s *Sandbox) CopyOut(ctx context.Context, name string, w io.Writer, limit i
 	fail := func(err error) error {
 		return fmt.Errorf("copy %q out of sandbox %s: %w", clip(name, 200), s.id, err)
 	}
-	if !cleanAbs(name) {
-		return 0, fail(fmt.Errorf("%w: the path is not absolute and clean", sandbox.ErrInvalidSpec))
+	if err := sandbox.ValidPath(name); err != nil {
+		return 0, fail(err)
 	}
 	if limit < 0 {
 		return 0, fail(fmt.Errorf("%w: limit %d", sandbox.ErrInvalidSpec, limit))

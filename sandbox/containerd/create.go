@@ -68,7 +68,7 @@ func (s *Sandbox) Snapshot() (snapshotter, key string) { return s.r.cfg.Snapshot
 // Create implements sandbox.Runtime. What is made stands in the order of its
 // undoing: see destroy.
 func (r *Runtime) Create(ctx context.Context, spec sandbox.Spec) (_ sandbox.Sandbox, err error) {
-	if err := checkSpec(spec); err != nil {
+	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
 	img, err := r.image(ctx, spec.ImageDigest)
@@ -105,7 +105,7 @@ func (r *Runtime) Create(ctx context.Context, spec sandbox.Spec) (_ sandbox.Sand
 	if cwd == "" {
 		cwd = img.config.Config.WorkingDir
 	}
-	if !cleanAbs(cwd) {
+	if sandbox.ValidPath(cwd) != nil {
 		cwd = "/"
 	}
 	oci := r.ociSpec(spec, env, cwd)

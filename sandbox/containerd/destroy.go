@@ -164,7 +164,7 @@ func waitAtMost(f func(), limit time.Duration) {
 // cgroup, and last the lease, by which the next attempt finds what is left
 // should this one not finish. Each step copes with the absence of its object.
 func (r *Runtime) destroy(ctx context.Context, id string, pid int) error {
-	if err := checkID(id); err != nil {
+	if err := sandbox.ValidID(id); err != nil {
 		return err
 	}
 	var errs []error

@@ -29,8 +29,8 @@ const (
 
 // Exec implements sandbox.Sandbox.
 func (s *Sandbox) Exec(ctx context.Context, p sandbox.Process) (sandbox.Exit, error) {
-	if err := checkProcess(p); err != nil {
-		return sandbox.Exit{}, fmt.Errorf("exec in sandbox %s: %w: %w", s.id, sandbox.ErrInvalidSpec, err)
+	if err := p.Validate(); err != nil {
+		return sandbox.Exit{}, fmt.Errorf("exec in sandbox %s: %w", s.id, err)
 	}
 	if sameWriter(p.Stdout, p.Stderr) {
 		// Two pipes lose the order of what went through them. A shell inside makes
@@ -40,21 +40,6 @@ func (s *Sandbox) Exec(ctx context.Context, p sandbox.Process) (sandbox.Exit, er
 	}
 	exit, _, err := s.exec(ctx, p)
 	return exit, err
-}
-
-func checkProcess(p sandbox.Process) error {
-	if len(p.Args) == 0 || p.Args[0] == "" {
-		return errors.New("no command is given")
-	}
-	for _, a := range p.Args {
-		if strings.IndexByte(a, 0) >= 0 {
-			return errors.New("an argument has a NUL byte")
-		}
-	}
-	if p.WorkDir != "" && !cleanAbs(p.WorkDir) {
-		return fmt.Errorf("work dir %q is not absolute and clean", clip(p.WorkDir, 80))
-	}
-	return checkEnv(p.Env)
 }
 
 // exec runs one process: pipes, Exec, Wait, Start, exit, drain, Delete. In this
@@ -99,7 +84,9 @@ func (s *Sandbox) exec(ctx context.Context, p sandbox.Process) (_ sandbox.Exit, 
 	if err != nil {
 		return s.interrupted(ctx, exit, pipes.stdin)
 	}
-	exit.Died, err = s.diedUnder(end)
+	if exit.Died, err = s.diedUnder(end); exit.Died {
+		exit.Code = 128 + int(syscall.SIGKILL) // what the runtime's client process said of it is noise
+	}
 	return exit, pipes.stdin, err
 }
 

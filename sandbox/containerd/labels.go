@@ -22,9 +22,6 @@ const (
 	labelPid     = "harness/owner-pid"
 	labelStart   = "harness/owner-start"
 	labelBoot    = "harness/owner-boot"
-
-	// maxLabel keeps name and value below containerd's 4,096 bytes.
-	maxLabel = 3000
 )
 
 // record is what the labels of a sandbox say.

@@ -43,7 +43,7 @@ func (r *Runtime) survey(ctx context.Context) (map[string]*found, error) {
 		return nil, fail("scratch folders", err)
 	}
 	for _, d := range dirs {
-		if st, err := d.Info(); err == nil && checkID(d.Name()) == nil {
+		if st, err := d.Info(); err == nil && sandbox.ValidID(d.Name()) == nil {
 			at(d.Name()).created = st.ModTime()
 		}
 	}
@@ -52,7 +52,7 @@ func (r *Runtime) survey(ctx context.Context) (map[string]*found, error) {
 		return nil, fail("cgroups", err)
 	}
 	for _, g := range groups {
-		if checkID(g) == nil {
+		if sandbox.ValidID(g) == nil {
 			at(g)
 		}
 	}
@@ -66,7 +66,7 @@ func (r *Runtime) survey(ctx context.Context) (map[string]*found, error) {
 	}
 	ours := map[string]record{}
 	for _, c := range cs {
-		if c.Labels[labelID] == c.ID && checkID(c.ID) == nil {
+		if c.Labels[labelID] == c.ID && sandbox.ValidID(c.ID) == nil {
 			ours[c.ID] = readRecord(c.Labels)
 			at(c.ID).state = "stopped"
 		}
@@ -83,7 +83,7 @@ func (r *Runtime) survey(ctx context.Context) (map[string]*found, error) {
 		return nil, fail("leases", err)
 	}
 	for _, l := range ls {
-		if id := l.Labels[labelID]; id != "" && checkID(id) == nil {
+		if id := l.Labels[labelID]; id != "" && sandbox.ValidID(id) == nil {
 			if rec := readRecord(l.Labels); at(id).expires.Before(rec.expires) {
 				all[id].record = rec
 			}

@@ -1,17 +1,13 @@
 package containerd
 
 import (
-	"errors"
 	"fmt"
-	"path"
-	"regexp"
 	"strings"
 
 	"github.com/containerd/containerd/v2/contrib/seccomp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
-	"harness/eval"
 	"harness/sandbox"
 )
 
@@ -48,69 +44,6 @@ var (
 	readonlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 )
 
-var idPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-
-// checkID guards every use of an id as container name, path, label and cgroup.
-func checkID(id string) error {
-	if len(id) > 60 || !idPattern.MatchString(id) {
-		return fmt.Errorf("sandbox id %q: want words of [a-z0-9] joined by single \"-\", at most 60 bytes: %w", clip(id, 80), sandbox.ErrInvalidSpec)
-	}
-	return nil
-}
-
-func checkSpec(s sandbox.Spec) error {
-	if err := checkID(s.ID); err != nil {
-		return err
-	}
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if err := s.Limits.Validate(); err != nil {
-		errs = append(errs, err)
-	}
-	if s.Network != eval.NetworkNone && s.Network != "" {
-		bad("network policy %q: this runtime offers only %q", s.Network, eval.NetworkNone)
-	}
-	if s.ImageDigest == "" {
-		bad("image digest is empty: call Resolve first")
-	}
-	if s.WorkDir != "" && !cleanAbs(s.WorkDir) {
-		bad("work dir %q is not absolute and clean", clip(s.WorkDir, 80))
-	}
-	if err := checkEnv(s.Env); err != nil {
-		errs = append(errs, err)
-	}
-	for _, f := range s.Files {
-		if !cleanAbs(f.Path) || f.Path == "/" {
-			bad("file path %q is not absolute and clean", clip(f.Path, 80))
-		}
-	}
-	for name, v := range map[string]string{"owner": s.Owner, "trial": s.Trial} {
-		if len(v) > maxLabel {
-			bad("%s has %d bytes, at most %d fit into a label", name, len(v), maxLabel)
-		}
-	}
-	if s.Lease < 0 {
-		bad("lease %s is negative", s.Lease)
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("sandbox %s: %w: %w", s.ID, sandbox.ErrInvalidSpec, errors.Join(errs...))
-	}
-	return nil
-}
-
-func checkEnv(env []string) error {
-	for _, kv := range env {
-		if i := strings.IndexByte(kv, '='); i < 1 || strings.IndexByte(kv, 0) >= 0 {
-			return fmt.Errorf("environment entry %q is not KEY=VALUE", clip(kv, 80))
-		}
-	}
-	return nil
-}
-
-func cleanAbs(p string) bool {
-	return strings.HasPrefix(p, "/") && path.Clean(p) == p && strings.IndexByte(p, 0) < 0 && len(p) < 4096
-}
-
 func clip(s string, n int) string {
 	if len(s) > n {
 		return s[:n] + "..."
@@ -123,7 +56,7 @@ func clip(s string, n int) string {
 func environment(image ocispec.Image, extra []string) []string {
 	env := []string{defaultPath, "HOSTNAME=" + hostname, "HOME=/root"}
 	for _, kv := range image.Config.Env {
-		if checkEnv([]string{kv}) == nil { // an image's environment is hostile too
+		if sandbox.ValidEnv([]string{kv}) == nil { // an image's environment is hostile too
 			env = append(env, kv)
 		}
 	}
