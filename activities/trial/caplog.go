@@ -26,6 +26,9 @@ type CappedLog struct {
 // NewCappedLog makes a log of at most limit bytes in a new file in dir (""
 // means the system's). Close removes it.
 func NewCappedLog(dir string, limit int64) (*CappedLog, error) {
+	if limit < 2 {
+		return nil, fmt.Errorf("create log spool: a log of at most %d bytes has no head and tail", limit)
+	}
 	f, err := os.CreateTemp(dir, "harness-log-*")
 	if err != nil {
 		return nil, fmt.Errorf("create log spool: %w", err)

@@ -7,7 +7,6 @@
 package trial
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +24,11 @@ const (
 	evalPath  = "/eval.sh"
 )
 
-const maxApplyLog = 1 << 20
+const (
+	maxApplyLog = 1 << 20
+	// leaseSlack covers the clean-up of a sandbox that used all its time.
+	leaseSlack = 5 * time.Minute
+)
 
 // Input is one execution. Patch nil runs the tests on the tree as it is.
 type Input struct {
@@ -44,7 +47,7 @@ type Input struct {
 type Output struct {
 	Applied     bool
 	ApplyMethod string
-	ApplyLog    []byte // head and tail of what the apply tools said
+	ApplyLog    []byte // the end of what the apply tools said
 	Exec        eval.ExecFacts
 	Usage       eval.Usage
 	Phases      []eval.Phase
@@ -80,25 +83,11 @@ type runner struct {
 }
 
 func (r *runner) run(ctx context.Context) (Output, error) {
-	setup, cancel := context.WithTimeout(ctx, seconds(r.in.Limits.SetupSeconds))
-	defer cancel()
-
-	var sb sandbox.Sandbox
-	err := r.phase(eval.PhaseCreate, func() (err error) {
-		sb, err = r.rt.Create(setup, r.spec())
-		return err
-	})
+	sb, err := r.create(ctx)
 	if err != nil {
-		return r.out, fmt.Errorf("create sandbox for %s: %w", r.in.Trial, err)
+		return r.out, err
 	}
-
-	steps := func() error {
-		if err := r.apply(setup, sb); err != nil || !r.out.Applied || r.stopped() {
-			return err
-		}
-		return r.test(ctx, sb)
-	}
-	stepErr := steps()
+	stepErr := r.steps(ctx, sb)
 
 	// From here on the sandbox is only in the way: the undo runs whatever happened
 	// above, on a context that can't be cancelled.
@@ -107,8 +96,8 @@ func (r *runner) run(ctx context.Context) (Output, error) {
 		final, err = sb.Close(context.WithoutCancel(ctx))
 		return err
 	})
-	if err := ctx.Err(); err != nil {
-		return r.out, context.Cause(ctx)
+	if ctx.Err() != nil {
+		return r.out, errors.Join(context.Cause(ctx), closeErr)
 	}
 	if stepErr != nil && !explains(final, stepErr) {
 		return r.out, stepErr
@@ -134,7 +123,6 @@ func (r *runner) spec() sandbox.Spec {
 			sandbox.File{Path: applyPath, Mode: 0o755, Data: applyScript(r.in.Recipe, r.in.WorkDir)},
 		)
 	}
-	budget := r.in.Limits.SetupSeconds + r.in.Limits.WallSeconds
 	return sandbox.Spec{
 		ID:          SandboxID(r.in.Token),
 		Owner:       r.in.Token,
@@ -144,8 +132,30 @@ func (r *runner) spec() sandbox.Spec {
 		Limits:      r.in.Limits,
 		Network:     r.in.Network,
 		Files:       files,
-		Lease:       seconds(budget) + 5*time.Minute,
+		Lease:       seconds(2*r.in.Limits.SetupSeconds+r.in.Limits.WallSeconds) + leaseSlack,
 	}
+}
+
+// create and apply have the set-up time each: a host that is slow to create a
+// sandbox must not make a patch look as if it never ended.
+func (r *runner) create(ctx context.Context) (sb sandbox.Sandbox, err error) {
+	ctx, cancel := context.WithTimeout(ctx, seconds(r.in.Limits.SetupSeconds))
+	defer cancel()
+	err = r.phase(eval.PhaseCreate, func() error {
+		sb, err = r.rt.Create(ctx, r.spec())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create sandbox for %s: %w", r.in.Trial, err)
+	}
+	return sb, nil
+}
+
+func (r *runner) steps(ctx context.Context, sb sandbox.Sandbox) error {
+	if err := r.apply(ctx, sb); err != nil || !r.out.Applied || r.stopped() {
+		return err
+	}
+	return r.test(ctx, sb)
 }
 
 func (r *runner) apply(ctx context.Context, sb sandbox.Sandbox) error {
@@ -153,10 +163,11 @@ func (r *runner) apply(ctx context.Context, sb sandbox.Sandbox) error {
 		r.out.Applied = true
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, seconds(r.in.Limits.SetupSeconds))
+	defer cancel()
 	log := NewTailBuffer(maxApplyLog)
 	var exit sandbox.Exit
 	err := r.phase(eval.PhaseApply, func() (err error) {
-		r.stage(eval.PhaseApply)
 		exit, err = sb.Exec(ctx, sandbox.Process{
 			Args: []string{"/bin/sh", applyPath}, Stdout: log, Stderr: log,
 		})
@@ -180,7 +191,6 @@ func (r *runner) test(ctx context.Context, sb sandbox.Sandbox) error {
 	defer cancel()
 	var exit sandbox.Exit
 	err := r.phase(eval.PhaseTests, func() (err error) {
-		r.stage(eval.PhaseTests)
 		exit, err = sb.Exec(tests, sandbox.Process{
 			Args: []string{"/bin/bash", evalPath}, Stdout: r.log, Stderr: r.log,
 		})
@@ -190,6 +200,7 @@ func (r *runner) test(ctx context.Context, sb sandbox.Sandbox) error {
 		return fmt.Errorf("run tests of %s: %w", r.in.Trial, err)
 	}
 	r.noteExit(exit)
+	r.out.Exec.Truncated += exit.Dropped
 	if !exit.TimedOut && !exit.Died {
 		r.out.Exec.ExitCode = &exit.Code
 	}
@@ -202,7 +213,6 @@ func (r *runner) test(ctx context.Context, sb sandbox.Sandbox) error {
 func (r *runner) noteExit(e sandbox.Exit) {
 	r.out.Exec.TimedOut = r.out.Exec.TimedOut || e.TimedOut
 	r.out.Exec.Died = r.out.Exec.Died || e.Died
-	r.out.Exec.Truncated += e.Dropped
 }
 
 // stopped reports whether there is no point in a further step.
@@ -225,17 +235,11 @@ func (r *runner) conclude(f sandbox.Final) {
 	r.out.Events = f.Events
 }
 
-func (r *runner) stage(phase string) {
-	if r.hooks.Stage != nil {
-		r.hooks.Stage(phase, SandboxID(r.in.Token))
-	}
-}
-
 func (r *runner) phase(name string, f func() error) error {
-	start := r.hooks.Now()
-	if name == eval.PhaseCreate {
-		r.stage(name)
+	if r.hooks.Stage != nil {
+		r.hooks.Stage(name, SandboxID(r.in.Token))
 	}
+	start := r.hooks.Now()
 	err := f()
 	r.out.Phases = append(r.out.Phases, eval.Phase{
 		Name: name, StartedAt: start.UTC(), Seconds: r.hooks.Now().Sub(start).Seconds(),
@@ -244,27 +248,3 @@ func (r *runner) phase(name string, f func() error) error {
 }
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
-
-// TailBuffer keeps the last bytes written to it.
-type TailBuffer struct {
-	max int
-	buf bytes.Buffer
-}
-
-// NewTailBuffer keeps at most limit bytes.
-func NewTailBuffer(limit int) *TailBuffer { return &TailBuffer{max: limit} }
-
-func (t *TailBuffer) Write(p []byte) (int, error) {
-	n := len(p)
-	if len(p) > t.max {
-		p = p[len(p)-t.max:]
-	}
-	t.buf.Write(p)
-	if over := t.buf.Len() - t.max; over > 0 {
-		t.buf.Next(over)
-	}
-	return n, nil
-}
-
-// Bytes returns what is kept.
-func (t *TailBuffer) Bytes() []byte { return bytes.Clone(t.buf.Bytes()) }
