@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,6 +95,37 @@ func startStack() (*Stack, error) {
 	s := &Stack{Socket: d.Socket(), StateDir: filepath.Join(dir, "state"), ToolsDir: ToolsDir(), Daemon: d, dir: dir}
 	s.image = sync.OnceValues(s.importImage)
 	return s, nil
+}
+
+// Restart kills containerd with SIGKILL and starts it again. Shims live on.
+func (s *Stack) Restart(t testing.TB) {
+	t.Helper()
+	if err := syscall.Kill(s.Daemon.Pid(), syscall.SIGKILL); err != nil {
+		t.Error(err)
+		return
+	}
+	<-s.Daemon.Done()
+	s.start(t)
+}
+
+// StopAndStart stops containerd in an orderly way, calls between, and starts it again.
+func (s *Stack) StopAndStart(t testing.TB, between func()) {
+	t.Helper()
+	if err := s.Daemon.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+	between()
+	s.start(t)
+}
+
+func (s *Stack) start(t testing.TB) {
+	t.Helper()
+	d, err := localstack.StartContainerd(context.Background(), localstack.ContainerdConfig{Dir: filepath.Join(s.dir, "c"), ToolsDir: s.ToolsDir})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	s.Daemon = d
 }
 
 func (s *Stack) stop() error {

@@ -13,7 +13,12 @@ import (
 	"harness/sandbox/sandboxtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
+func TestMain(m *testing.M) {
+	if args := os.Getenv("SANDBOX_OWNER"); args != "" {
+		owner(args)
+	}
+	os.Exit(testenv.Main(m))
+}
 
 func open(t testing.TB, handler string) (*containerd.Runtime, string) {
 	t.Helper()

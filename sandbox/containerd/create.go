@@ -217,6 +217,7 @@ func (s *Sandbox) start(ctx context.Context, rootfs []mount.Mount) error {
 // long as the sandbox; it ends with it, or with the connection to containerd.
 func (s *Sandbox) watch(ctx context.Context) {
 	defer close(s.dead)
+	told := false
 	for {
 		res, err := s.r.tasks.Wait(ctx, &tasks.WaitRequest{ContainerID: s.id})
 		if err == nil {
@@ -229,9 +230,12 @@ func (s *Sandbox) watch(ctx context.Context) {
 			s.endCode = 128 + int(syscall.SIGKILL)
 			break
 		}
-		s.r.cfg.Logger.Warn("wait for sandbox was interrupted", "sandbox_id", s.id, "error", err)
+		if !told {
+			s.r.cfg.Logger.Warn("wait for sandbox was interrupted", "sandbox_id", s.id, "error", err)
+			told = true
+		}
 		time.Sleep(200 * time.Millisecond)
-		if errdefs.IsNotFound(native(err)) || !s.shim.Alive() {
+		if s.shim.Pid != 0 && !s.shim.Alive() {
 			break
 		}
 	}

@@ -25,7 +25,7 @@ const (
 	destroyTimeout = 60 * time.Second
 	// taskDelete is how long a shim may take to clean up after a dead sandbox
 	// before it is killed itself.
-	taskDelete = 10 * time.Second
+	taskDelete = 5 * time.Second
 	killLimit  = 5 * time.Second
 )
 
@@ -194,12 +194,14 @@ func (r *Runtime) destroy(ctx context.Context, id string, pid int) error {
 // deleteTask kills the sandbox, lets its shim clean up, and kills the shim when
 // it does not.
 func (r *Runtime) deleteTask(ctx context.Context, id string, pid int) error {
-	res, err := r.tasks.Get(ctx, &tasks.GetRequest{ContainerID: id})
-	known := err == nil
+	get, cancel := context.WithTimeout(ctx, killLimit) // a wedged shim does not answer
+	res, err := r.tasks.Get(get, &tasks.GetRequest{ContainerID: id})
+	cancel()
+	known := err == nil || lostConnection(native(err))
 	if err = native(err); err != nil && !errdefs.IsNotFound(err) && !lostConnection(err) {
 		return err
 	}
-	if known && pid == 0 {
+	if pid == 0 && res.GetProcess() != nil {
 		pid = int(res.Process.Pid)
 	}
 	if pid > 0 {

@@ -25,6 +25,9 @@ const (
 	// has ended, when the process's own end looks like it.
 	deathWatch = 500 * time.Millisecond
 	deleteExec = 20 * time.Second
+	// reconnect is how long a restart of containerd may take under a running
+	// process: shims, processes and pipes live on without it.
+	reconnect = 30 * time.Second
 )
 
 // Exec implements sandbox.Sandbox.
@@ -123,12 +126,24 @@ func (s *Sandbox) wait(ctx context.Context, id string) <-chan end {
 	ctx, cancel := s.r.call(ctx, 1<<62) // as long as the process lives; the caller cancels
 	go func() {
 		defer cancel()
-		res, err := s.r.tasks.Wait(ctx, &tasks.WaitRequest{ContainerID: s.id, ExecID: id})
-		if err != nil {
-			ch <- end{code: 128 + int(syscall.SIGKILL), at: time.Now(), err: native(err)}
-			return
+		var gone time.Time // since when containerd has not answered
+		for {
+			asked := time.Now()
+			res, err := s.r.tasks.Wait(ctx, &tasks.WaitRequest{ContainerID: s.id, ExecID: id})
+			if err == nil {
+				ch <- end{code: int(res.ExitStatus), at: res.ExitedAt.AsTime()}
+				return
+			}
+			if gone.IsZero() || time.Since(asked) > time.Second {
+				gone = time.Now()
+			}
+			err = native(err)
+			if ctx.Err() != nil || !lostConnection(err) || s.init.Ending() || time.Since(gone) > reconnect {
+				ch <- end{code: 128 + int(syscall.SIGKILL), at: time.Now(), err: err}
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
 		}
-		ch <- end{code: int(res.ExitStatus), at: res.ExitedAt.AsTime()}
 	}()
 	return ch
 }

@@ -1,0 +1,286 @@
+//go:build integration
+
+package containerd_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/containerd/containerd/v2/core/mount"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+
+	"harness/eval"
+	"harness/internal/proc"
+	"harness/internal/testenv"
+	"harness/sandbox"
+	"harness/sandbox/containerd"
+	"harness/sandbox/janitor"
+)
+
+var handlers = []string{"runsc", "runc"}
+
+func eachHandler(t *testing.T, f func(t *testing.T, r *containerd.Runtime, digest string)) {
+	for _, h := range handlers {
+		t.Run(h, func(t *testing.T) {
+			r, digest := open(t, h)
+			f(t, r, digest)
+			wantCensusZero(t, r)
+		})
+	}
+}
+
+func wantCensusZero(t *testing.T, r *containerd.Runtime) {
+	t.Helper()
+	var c janitor.Counts
+	var err error
+	for range 30 {
+		if c, err = janitor.Census(t.Context(), r.Stack()); err == nil && c.Zero() {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("left behind: %s (%v)\n%s", c, err, strings.Join(c.Details, "\n"))
+}
+
+func newBox(t *testing.T, r *containerd.Runtime, digest, id string, change ...func(*sandbox.Spec)) *containerd.Sandbox {
+	t.Helper()
+	s := sandbox.Spec{ID: id, Owner: "o", Trial: "t", ImageDigest: digest, Limits: eval.DefaultLimits()}
+	s.Limits.DiskBytes = 256 * eval.MiB
+	for _, f := range change {
+		f(&s)
+	}
+	b, err := r.Create(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.(*containerd.Sandbox)
+}
+
+func shimOf(t *testing.T, b *containerd.Sandbox) int {
+	t.Helper()
+	st, err := proc.ReadStat(b.Pid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Parent
+}
+
+func TestShimKilled(t *testing.T) {
+	eachHandler(t, func(t *testing.T, r *containerd.Runtime, digest string) {
+		b := newBox(t, r, digest, "shim-killed")
+		shim := shimOf(t, b)
+		go func() { time.Sleep(500 * time.Millisecond); _ = syscall.Kill(shim, syscall.SIGKILL) }()
+		var out bytes.Buffer
+		x, err := b.Exec(t.Context(), sandbox.Process{Args: []string{"sleep", "60"}, Stdout: &out})
+		if !errors.Is(err, sandbox.ErrLost) {
+			t.Errorf("exec: %+v, %v; want ErrLost", x, err)
+		}
+		f, err := b.Close(t.Context())
+		if err != nil || f.Died {
+			t.Errorf("close: %+v, %v", f, err)
+		}
+	})
+}
+
+func TestShimWedged(t *testing.T) {
+	eachHandler(t, func(t *testing.T, r *containerd.Runtime, digest string) {
+		b := newBox(t, r, digest, "shim-wedged")
+		if err := syscall.Kill(shimOf(t, b), syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := b.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		t.Logf("closed in %s", time.Since(start))
+		if time.Since(start) > 30*time.Second {
+			t.Error("close took too long")
+		}
+	})
+}
+
+// TestContainerdRestarted kills containerd under a running process: the process
+// and its output live on, and its exit is still seen.
+func TestContainerdRestarted(t *testing.T) {
+	st := testenv.Containerd(t)
+	for _, h := range handlers {
+		t.Run(h, func(t *testing.T) {
+			r, digest := open(t, h)
+			b := newBox(t, r, digest, "restart")
+			go func() {
+				time.Sleep(500 * time.Millisecond)
+				st.Restart(t)
+			}()
+			var out bytes.Buffer
+			x, err := b.Exec(t.Context(), sandbox.Process{Args: []string{"sh", "-c", "sleep 3; echo still here; exit 5"}, Stdout: &out, Stderr: &out})
+			if err != nil || x.Code != 5 || out.String() != "still here\n" {
+				t.Errorf("%+v, %v, output %q", x, err, out.String())
+			}
+			if f, err := b.Close(t.Context()); err != nil || f.Died {
+				t.Errorf("close: %+v, %v", f, err)
+			}
+			wantCensusZero(t, r)
+		})
+	}
+}
+
+// TestOwnerKilled: a process that owned sandboxes is killed, at a moment of its
+// own choosing or in the middle of a creation; the next one cleans up.
+func TestOwnerKilled(t *testing.T) {
+	st := testenv.Containerd(t)
+	for _, h := range handlers {
+		r, digest := open(t, h)
+		for _, after := range []time.Duration{-1, 20, 40, 60, 80, 120, 160, 200, 260} {
+			name := "idle"
+			if after >= 0 {
+				name = fmt.Sprintf("%dms into creation", after)
+			}
+			t.Run(h+"/"+name, func(t *testing.T) {
+				exe, err := os.Executable()
+				if err != nil {
+					t.Fatal(err)
+				}
+				cmd := exec.CommandContext(t.Context(), exe)
+				cmd.Env = append(os.Environ(), "SANDBOX_OWNER="+strings.Join([]string{st.Socket, st.ToolsDir, st.StateDir, h, digest}, "|"))
+				stdout, err := cmd.StdoutPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				cmd.Stderr = os.Stderr
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				line := make([]byte, 8)
+				if _, err := stdout.Read(line); err != nil { // "opened"
+					t.Fatal(err)
+				}
+				if after < 0 {
+					if _, err := stdout.Read(line); err != nil { // "made"
+						t.Fatal(err)
+					}
+				} else {
+					time.Sleep(after * time.Millisecond)
+				}
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+
+				garbage, err := janitor.Sweep(t.Context(), r, janitor.Options{Grace: time.Nanosecond})
+				if err != nil {
+					t.Error(err)
+				}
+				for _, g := range garbage {
+					if g.Reason != janitor.ReasonOrphan || !g.Removed {
+						t.Errorf("%+v", g)
+					}
+				}
+				if after < 0 && len(garbage) != 1 {
+					t.Errorf("%d sandboxes were removed, want 1", len(garbage))
+				}
+				t.Logf("removed %d", len(garbage))
+				wantCensusZero(t, r)
+			})
+		}
+	}
+}
+
+// owner is the process of TestOwnerKilled.
+func owner(args string) {
+	a := strings.Split(args, "|")
+	ctx := context.Background()
+	r, err := containerd.Open(ctx, containerd.Config{Socket: a[0], ToolsDir: a[1], StateDir: a[2], Handler: a[3]})
+	if err == nil {
+		fmt.Println("opened")
+		s := sandbox.Spec{ID: "owned-" + strconv.Itoa(os.Getpid()), ImageDigest: a[4], Limits: eval.DefaultLimits()}
+		_, err = r.Create(ctx, s)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("made")
+	select {}
+}
+
+func TestWritableSnapshot(t *testing.T) {
+	eachHandler(t, func(t *testing.T, r *containerd.Runtime, digest string) {
+		b := newBox(t, r, digest, "builder", func(s *sandbox.Spec) { s.WritableSnapshot = true })
+		defer func() { _, _ = b.Close(t.Context()) }()
+		x, err := b.Exec(t.Context(), sandbox.Process{Args: []string{"sh", "-c", "mkdir /built && echo by the build >/built/file && chmod 640 /built/file && rm /etc/issue && echo gone >/tmp/scratch"}})
+		if err != nil || x.Code != 0 {
+			t.Fatalf("%+v, %v", x, err)
+		}
+		if err := b.Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		snapshotter, key := b.Snapshot()
+		ctx := namespaces.WithNamespace(t.Context(), containerd.Namespace)
+		mounts, err := r.Client().SnapshotService(snapshotter).Mounts(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = mount.WithReadonlyTempMount(ctx, mounts, func(root string) error {
+			got, err := os.ReadFile(filepath.Join(root, "built/file"))
+			if err != nil || string(got) != "by the build\n" {
+				t.Errorf("got %q, %v", got, err)
+			}
+			if st, err := os.Stat(filepath.Join(root, "built/file")); err != nil || st.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v, %v", st, err)
+			}
+			if _, err := os.Stat(filepath.Join(root, "etc/issue")); !os.IsNotExist(err) {
+				t.Errorf("removed file is there: %v", err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestStopTakesAllAlong: a containerd that is stopped under its sandboxes
+// leaves no process, mount or socket.
+func TestStopTakesAllAlong(t *testing.T) {
+	st := testenv.Containerd(t)
+	r, digest := open(t, "runsc")
+	rc, _ := open(t, "runc")
+	newBox(t, r, digest, "left-1")
+	newBox(t, rc, digest, "left-2")
+	st.StopAndStart(t, func() {
+		all, err := proc.All()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range all {
+			if args := strings.Join(proc.Cmdline(p.Pid), " "); strings.Contains(args, st.Socket) || strings.Contains(args, st.StateDir) {
+				t.Errorf("process %d is left: %s", p.Pid, args)
+			}
+		}
+		b, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if strings.Contains(line, filepath.Dir(st.Socket)) {
+				t.Errorf("mount is left: %s", line)
+			}
+		}
+		if _, err := os.Stat(st.Socket); !os.IsNotExist(err) {
+			t.Errorf("socket is left: %v", err)
+		}
+	})
+	// Records and scratch files go with the next removal.
+	if n, err := r.Remove(t.Context(), sandbox.Match{}); err != nil || n != 2 {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	wantCensusZero(t, r)
+}
