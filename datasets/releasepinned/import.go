@@ -221,8 +221,10 @@ func (im *importer) dependencies(p pins) (string, error) {
 	install := "python3 -m venv --without-pip /opt/venv\n" +
 		"printf '/testbed\\n/testbed/src\\n' >" + sitePackages + "/testbed.pth\n"
 	if len(files) > 0 {
-		// The base's own setuptools and wheel build what has no wheel.
-		install += "PYTHONPATH=/usr/lib/python3/dist-packages python3 -m pip --python /opt/venv/bin/python install --quiet --no-deps --no-compile --no-build-isolation"
+		// pip, and what builds a source archive, are the base's own; without
+		// --ignore-installed pip would take the base's packages for the venv's.
+		install += "PYTHONPATH=/usr/lib/python3/dist-packages python3 -m pip --python /opt/venv/bin/python install" +
+			" --quiet --ignore-installed --no-deps --no-compile --no-build-isolation"
 		for _, f := range files {
 			install += " \\\n  " + image.Wheelhouse + "/" + f.Name
 		}
