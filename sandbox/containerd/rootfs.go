@@ -198,6 +198,9 @@ func furnishRoot(root string, spec sandbox.Spec, cwd string) error {
 	}
 	defer func() { _ = unix.Close(fd) }()
 	p := placer{root: fd}
+	if err := p.needShell(); err != nil {
+		return err
+	}
 
 	// What Docker mounts from the host, as plain files.
 	files := []sandbox.File{
@@ -232,6 +235,22 @@ func (p placer) open(name string, flags uint64) (int, error) {
 		Flags:   flags | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})
+}
+
+// needShell: process 1 and copies are shell scripts.
+func (p placer) needShell() error {
+	fd, err := p.open("/bin/sh", unix.O_PATH)
+	if err == nil {
+		defer func() { _ = unix.Close(fd) }()
+		var st unix.Stat_t
+		if err = unix.Fstat(fd, &st); err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&0o111 == 0) {
+			err = errors.New("it is not an executable file")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("image has no usable /bin/sh: %w: %w", sandbox.ErrImageUnsupported, err)
+	}
+	return nil
 }
 
 // mkdirAll makes the folders that are missing. Links on the way are followed
