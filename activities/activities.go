@@ -31,6 +31,9 @@ type Config struct {
 	Worker string
 	// SpoolDir holds logs while they are written; "" means the system's.
 	SpoolDir string
+	// StorePatience is how long an execution waits for an artifact store that is
+	// away; zero means 10 minutes.
+	StorePatience time.Duration
 	// Stopping, when closed, makes executions end at once and be retried elsewhere.
 	Stopping <-chan struct{}
 	Logger   *slog.Logger
@@ -99,8 +102,8 @@ func (a *Activities) entry(ctx context.Context, in TrialInput) (*entry, error) {
 	if err != nil {
 		return nil, storeError("read shard", err)
 	}
-	if in.Entry < 0 || in.Entry >= len(shard.Entries) {
-		return nil, NewError(ErrInvalidSpec, fmt.Errorf("shard %s has %d entries, entry %d was asked for", in.Shard.Key, len(shard.Entries), in.Entry))
+	if err := checkEntry(in, shard); err != nil {
+		return nil, err
 	}
 	e := &entry{in: in, spec: spec, shard: shard, ShardEntry: shard.Entries[in.Entry]}
 	e.id = eval.TrialID{RunID: in.RunID, InstanceID: e.InstanceID, Attempt: e.Attempt, Round: in.Round}

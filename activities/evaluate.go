@@ -19,7 +19,8 @@ import (
 // Evaluate grades a try, or a trial that ended without a sandbox, and writes the
 // trial's one result. A result that is there already is returned as it is: the
 // first writer won, and its try is the one that counts.
-func (a *Activities) Evaluate(ctx context.Context, in EvaluateInput) (TrialSummary, error) {
+func (a *Activities) Evaluate(ctx context.Context, in EvaluateInput) (_ TrialSummary, err error) {
+	defer a.guard("evaluate", &err)
 	e, err := a.entry(ctx, in.Trial)
 	if err != nil {
 		return TrialSummary{}, err
@@ -90,12 +91,19 @@ func (a *Activities) grade(ctx context.Context, e *entry, p grade.Profile, ref e
 	if err != nil {
 		return storeError("read the report of a try", err)
 	}
+	log, ok := try.Artifacts[eval.FileLog]
+	if !ok {
+		return NewError(ErrDatasetIntegrity, fmt.Errorf("try %d of %s has no test log", try.Try, e.id))
+	}
+	source := &logSource{ctx: ctx, store: a.cfg.Store, ref: log}
 	graded, err := p.Grade(grade.Input{
-		Task: &e.task, PatchGiven: !e.Noop, Applied: try.Applied, Exec: try.Exec,
-		Log: func() (io.ReadCloser, error) { return OpenLog(ctx, a.cfg.Store, try.Artifacts[eval.FileLog]) },
+		Task: &e.task, PatchGiven: !e.Noop, Applied: try.Applied, Exec: try.Exec, Log: source.open,
 	})
-	if err != nil {
-		return fmt.Errorf("grade %s: %w", e.id, err)
+	switch {
+	case source.err != nil:
+		return storeError("read the test log of "+e.id.String(), source.err)
+	case err != nil:
+		return NewError(ErrUnprocessable, fmt.Errorf("grade %s: %w", e.id, err))
 	}
 	v := graded.Verdict
 	res.Outcome, res.Blame, res.Reason = v.Outcome, graded.Blame, graded.Reason
@@ -109,6 +117,37 @@ func (a *Activities) grade(ctx context.Context, e *entry, p grade.Profile, ref e
 	res.Artifacts = try.Artifacts
 	res.StartedAt = try.StartedAt
 	return nil
+}
+
+// logSource opens a test log and tells afterwards whether reading it went wrong:
+// that is a fault of the store, any other is one of the grader.
+type logSource struct {
+	ctx   context.Context
+	store artifacts.Store
+	ref   eval.Ref
+	err   error
+}
+
+func (l *logSource) open() (io.ReadCloser, error) {
+	rc, err := OpenLog(l.ctx, l.store, l.ref)
+	if err != nil {
+		l.err = err
+		return nil, err
+	}
+	return &watched{rc, l}, nil
+}
+
+type watched struct {
+	io.ReadCloser
+	source *logSource
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.source.err = err
+	}
+	return n, err
 }
 
 // OpenLog streams a stored test log, unpacked.
@@ -136,28 +175,4 @@ type unpacked struct {
 func (u unpacked) Close() error {
 	u.Decoder.Close()
 	return u.under.Close()
-}
-
-// RecordFailure leaves the mark of a trial that ended in a fault of ours, or was
-// cancelled. It is no result: a resumed run does the trial again.
-func (a *Activities) RecordFailure(ctx context.Context, in FailureInput) error {
-	shard, err := a.shard(ctx, in.Trial.Shard)
-	if err != nil {
-		return storeError("read shard", err)
-	}
-	e := shard.Entries[in.Trial.Entry]
-	id := eval.TrialID{RunID: in.Trial.RunID, InstanceID: e.InstanceID, Attempt: e.Attempt, Round: in.Trial.Round}
-	n, err := a.nextTry(ctx, id)
-	if err != nil {
-		return err
-	}
-	failed := eval.TryError{
-		Schema: 1, TrialID: id, Try: n, Outcome: in.Outcome,
-		Class: in.Class, Message: in.Message, At: a.now().UTC(),
-	}
-	key := eval.TryPrefix(id, n, newToken()) + eval.FileError
-	if _, err := storeJSON(ctx, a.cfg.Store, key, failed, artifacts.PutOptions{}); err != nil {
-		return storeError("record failure of "+id.String(), err)
-	}
-	return nil
 }

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"harness/activities/trial"
 	"harness/artifacts"
@@ -23,68 +25,145 @@ import (
 
 var errStopping = errors.New("the worker is stopping")
 
-// Heartbeat is what Execute reports: where it is and, for the try that comes
-// after a lost one, what to remove first.
-type Heartbeat struct {
-	Stage     string `json:"stage"`
-	SandboxID string `json:"sandbox_id"`
-}
-
-// heartbeatEvery is well under the workflow's heartbeat timeout.
-const heartbeatEvery = 5 * time.Second
-
 // Execute is one physical execution: it owns a whole sandbox from creation to
 // removal and stores what came of it under a token of its own.
 func (a *Activities) Execute(ctx context.Context, in TrialInput) (Executed, error) {
-	out, err := a.execute(ctx, in)
-	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-		return out, ctx.Err()
+	ctx, stop := a.alive(ctx)
+	defer stop()
+	var lost Heartbeat // of the try before, if there was one
+	if activity.HasHeartbeatDetails(ctx) {
+		if err := activity.GetHeartbeatDetails(ctx, &lost); err != nil {
+			return Executed{}, NewError(ErrInternal, fmt.Errorf("read heartbeat: %w", err))
+		}
 	}
-	return out, Classify(err)
+	beat := newHeart(ctx, lost)
+	defer beat.stop()
+
+	t := &tryRun{a: a, beat: beat, lost: lost, token: newToken()}
+	done, err := t.run(ctx, in)
+	if err = ending(ctx, err); err != nil {
+		t.recordError(ctx, err)
+	}
+	return done, err
 }
 
-func (a *Activities) execute(ctx context.Context, in TrialInput) (Executed, error) {
-	e, err := a.entry(ctx, in)
+// tryRun is one physical execution and where it is stored.
+type tryRun struct {
+	a     *Activities
+	beat  *heart
+	lost  Heartbeat
+	token string
+
+	e      *entry
+	rt     sandbox.Runtime
+	digest string
+	n      int // 0 until it is known
+	refs   map[string]eval.Ref
+}
+
+func (t *tryRun) key(name string) string {
+	return eval.TryPrefix(t.e.id, t.n, t.token) + name
+}
+
+func (t *tryRun) run(ctx context.Context, in TrialInput) (Executed, error) {
+	if err := t.prepare(ctx, in); err != nil {
+		return Executed{}, err
+	}
+	started := t.a.now().UTC()
+	info, err := t.rt.Info(ctx)
+	if err != nil {
+		return Executed{}, fmt.Errorf("ask runtime %s: %w", t.e.spec.Runtime, err)
+	}
+	limits := t.e.limits()
+	log, err := trial.NewCappedLog(t.a.cfg.SpoolDir, limits.OutputBytes)
 	if err != nil {
 		return Executed{}, err
 	}
-	rt, err := a.runtime(e.spec.Runtime)
+	defer log.Close()
+
+	out, err := trial.Run(ctx, t.rt, trial.Input{
+		Trial: t.e.id, Token: t.token, ImageDigest: t.digest, WorkDir: t.e.task.Dir(),
+		Patch: t.e.patch, Script: grade.PrepareScript(&t.e.task, t.e.spec.Recipe),
+		Recipe: t.e.spec.Recipe, Limits: limits, Network: t.e.spec.Network,
+	}, log, trial.Hooks{Stage: t.stage, Now: t.a.now})
 	if err != nil {
 		return Executed{}, err
 	}
-	if err := a.clearLeftovers(ctx, rt, e); err != nil {
+
+	x := &out.Exec
+	x.Runtime, x.RuntimeVersion, x.Worker = info.Name, info.Version, t.a.cfg.Worker
+	if x.Truncated += log.Truncated(); x.Truncated > 0 && !slices.Contains(x.LimitsHit, eval.LimitOutput) {
+		x.LimitsHit = append(x.LimitsHit, eval.LimitOutput)
+		slices.Sort(x.LimitsHit)
+	}
+	act := activity.GetInfo(ctx)
+	if wait := act.StartedTime.Sub(act.ScheduledTime).Seconds(); act.Attempt == 1 && wait >= 0 {
+		out.Usage.QueueSeconds = &wait
+	}
+	t.stage("store", trial.SandboxID(t.token))
+	if err := t.store(ctx, out, log); err != nil {
 		return Executed{}, err
 	}
-	digest, err := a.image(ctx, e)
-	if err != nil {
-		return Executed{}, err
+	ref, err := t.report(ctx, eval.TryReport{
+		Schema: 1, TrialID: t.e.id, Try: t.n, Token: t.token,
+		Applied: out.Applied, ApplyMethod: out.ApplyMethod,
+		Exec: out.Exec, Usage: out.Usage, Phases: out.Phases, Events: out.Events,
+		Artifacts: t.refs, StartedAt: started, EndedAt: t.a.now().UTC(),
+	})
+	return Executed{Report: ref, Died: diedForNoReason(out.Exec)}, err
+}
+
+// diedForNoReason: a death that grading would call sandbox_died, not one that a
+// limit explains.
+func diedForNoReason(x eval.ExecFacts) bool {
+	return x.Died && !x.TimedOut && !x.OOMKilled && !x.DiskFull
+}
+
+// prepare loads the trial, clears what a lost try left, and finds image and
+// number of this one.
+func (t *tryRun) prepare(ctx context.Context, in TrialInput) (err error) {
+	a := t.a
+	if err := a.patiently(ctx, func() error { t.e, err = a.entry(ctx, in); return err }); err != nil {
+		return err
 	}
-	try, err := a.nextTry(ctx, e.id)
-	if err != nil {
-		return Executed{}, err
+	if t.rt, err = a.runtime(t.e.spec.Runtime); err != nil {
+		return err
 	}
-	t := &tryRun{a: a, e: e, rt: rt, n: try, token: newToken()}
-	return t.run(ctx, digest)
+	if err := t.clearLeftovers(ctx); err != nil {
+		return err
+	}
+	if err := a.patiently(ctx, func() error { t.digest, err = a.image(ctx, t.e); return err }); err != nil {
+		return err
+	}
+	return a.patiently(ctx, func() error {
+		last, err := a.lastTry(ctx, t.e.id)
+		t.n = max(last, t.lost.Try) + 1
+		return err
+	})
 }
 
 // clearLeftovers removes what an earlier try of this trial left on this host:
 // it was lost, or it would have ended the activity.
-func (a *Activities) clearLeftovers(ctx context.Context, rt sandbox.Runtime, e *entry) error {
-	if activity.GetInfo(ctx).Attempt <= 1 && !activity.HasHeartbeatDetails(ctx) {
+func (t *tryRun) clearLeftovers(ctx context.Context) error {
+	if activity.GetInfo(ctx).Attempt <= 1 && t.lost == (Heartbeat{}) {
 		return nil
 	}
-	n, err := rt.Remove(ctx, sandbox.Match{Trial: e.id.String()})
+	n, err := t.rt.Remove(ctx, sandbox.Match{Trial: t.e.id.String()})
 	if err != nil {
-		return fmt.Errorf("remove the sandbox of a lost try of %s: %w", e.id, err)
+		return fmt.Errorf("remove the sandbox of a lost try of %s: %w", t.e.id, err)
 	}
 	if n > 0 {
-		a.log.Info("removed sandboxes of lost tries", "trial", e.id.String(), "count", n)
+		t.a.log.Info("removed sandboxes of lost tries", "trial", t.e.id.String(), "count", n)
 	}
 	return nil
 }
 
-// nextTry is one more than the number of the last try that stored anything.
-func (a *Activities) nextTry(ctx context.Context, id eval.TrialID) (int, error) {
+func (t *tryRun) stage(stage, sandboxID string) {
+	t.beat.tell(func(h *Heartbeat) { *h = Heartbeat{Stage: stage, SandboxID: sandboxID, Try: t.n} })
+}
+
+// lastTry is the number of the last try that stored anything, 0 if none did.
+func (a *Activities) lastTry(ctx context.Context, id eval.TrialID) (int, error) {
 	last := 0
 	for name, err := range a.cfg.Store.Dirs(ctx, eval.TrialPrefix(id)) {
 		if err != nil {
@@ -94,7 +173,7 @@ func (a *Activities) nextTry(ctx context.Context, id eval.TrialID) (int, error) 
 			last = max(last, n)
 		}
 	}
-	return last + 1, nil
+	return last, nil
 }
 
 // tryNumber reads n from "try-<n>-<token>".
@@ -114,103 +193,68 @@ func newToken() string {
 	return hex.EncodeToString(b[:])
 }
 
-// tryRun is one physical execution and where it is stored.
-type tryRun struct {
-	a     *Activities
-	e     *entry
-	rt    sandbox.Runtime
-	n     int
-	token string
-
-	refs map[string]eval.Ref
-}
-
-func (t *tryRun) key(name string) string {
-	return eval.TryPrefix(t.e.id, t.n, t.token) + name
-}
-
-func (t *tryRun) run(ctx context.Context, digest string) (Executed, error) {
-	started := t.a.now().UTC()
-	info, err := t.rt.Info(ctx)
-	if err != nil {
-		return Executed{}, fmt.Errorf("ask runtime %s: %w", t.e.spec.Runtime, err)
-	}
-	limits := t.e.limits()
-	log, err := trial.NewCappedLog(t.a.cfg.SpoolDir, limits.OutputBytes)
-	if err != nil {
-		return Executed{}, err
-	}
-	defer log.Close()
-
-	ctx, stop := t.a.alive(ctx)
-	defer stop()
-	beat := newHeart(ctx)
-	defer beat.stop()
-
-	out, err := trial.Run(ctx, t.rt, trial.Input{
-		Trial: t.e.id, Token: t.token, ImageDigest: digest, WorkDir: t.e.task.Dir(),
-		Patch: t.e.patch, Script: grade.PrepareScript(&t.e.task, t.e.spec.Recipe),
-		Recipe: t.e.spec.Recipe, Limits: limits, Network: t.e.spec.Network,
-	}, log, trial.Hooks{Stage: beat.stage, Now: t.a.now})
-	if err != nil {
-		return Executed{}, err
-	}
-
-	out.Exec.Runtime, out.Exec.RuntimeVersion, out.Exec.Worker = info.Name, info.Version, t.a.cfg.Worker
-	if cut := log.Truncated(); cut > 0 {
-		out.Exec.Truncated += cut
-	}
-	if out.Exec.Truncated > 0 {
-		out.Exec.LimitsHit = append(out.Exec.LimitsHit, eval.LimitOutput)
-	}
-	beat.stage("store", trial.SandboxID(t.token))
-	if err := t.store(ctx, out, log); err != nil {
-		return Executed{}, err
-	}
-	queue := activity.GetInfo(ctx)
-	if wait := queue.StartedTime.Sub(queue.ScheduledTime).Seconds(); queue.Attempt == 1 && wait >= 0 {
-		out.Usage.QueueSeconds = &wait
-	}
-	report := eval.TryReport{
-		Schema: 1, TrialID: t.e.id, Try: t.n, Token: t.token,
-		Applied: out.Applied, ApplyMethod: out.ApplyMethod,
-		Exec: out.Exec, Usage: out.Usage, Phases: out.Phases, Events: out.Events,
-		Artifacts: t.refs, StartedAt: started, EndedAt: t.a.now().UTC(),
-	}
-	ref, err := storeJSON(ctx, t.a.cfg.Store, t.key(eval.FileUsage), report, artifacts.PutOptions{})
-	if err != nil {
-		return Executed{}, storeError("store the report of a try", err)
-	}
-	return Executed{Report: ref, Died: out.Exec.Died && !out.Exec.OOMKilled}, nil
-}
-
 func (t *tryRun) store(ctx context.Context, out trial.Output, log *trial.CappedLog) error {
 	t.refs = map[string]eval.Ref{}
-	put := func(name string, r io.Reader) error {
-		ref, err := artifacts.PutStream(ctx, t.a.cfg.Store, t.key(name), r, artifacts.PutOptions{})
-		if err != nil {
-			return storeError("store "+name+" of "+t.e.id.String(), err)
-		}
-		t.refs[name] = ref
-		return nil
+	text := func(s string) func() (io.ReadCloser, error) {
+		return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(s)), nil }
 	}
 	if t.e.patch != nil {
-		if err := put(eval.FilePatch, strings.NewReader(*t.e.patch)); err != nil {
+		if err := t.put(ctx, eval.FilePatch, text(*t.e.patch)); err != nil {
 			return err
 		}
 	}
 	if len(out.ApplyLog) > 0 {
-		if err := put(eval.FileApplyLog, strings.NewReader(string(out.ApplyLog))); err != nil {
+		if err := t.put(ctx, eval.FileApplyLog, text(string(out.ApplyLog))); err != nil {
 			return err
 		}
 	}
-	raw, err := log.Reader()
-	if err != nil {
-		return err
+	return t.put(ctx, eval.FileLog, func() (io.ReadCloser, error) {
+		raw, err := log.Reader()
+		if err != nil {
+			return nil, err
+		}
+		return compress(raw), nil
+	})
+}
+
+// put stores one file of the try; open gives its bytes from the beginning.
+func (t *tryRun) put(ctx context.Context, name string, open func() (io.ReadCloser, error)) error {
+	return t.a.patiently(ctx, func() error {
+		r, err := open()
+		if err != nil {
+			return fmt.Errorf("read %s of %s: %w", name, t.e.id, err)
+		}
+		defer func() { _ = r.Close() }()
+		if t.refs[name], err = artifacts.PutStream(ctx, t.a.cfg.Store, t.key(name), r, artifacts.PutOptions{}); err != nil {
+			return storeError("store "+name+" of "+t.e.id.String(), err)
+		}
+		return nil
+	})
+}
+
+func (t *tryRun) report(ctx context.Context, r eval.TryReport) (ref eval.Ref, err error) {
+	err = t.a.patiently(ctx, func() error {
+		if ref, err = storeJSON(ctx, t.a.cfg.Store, t.key(eval.FileUsage), r, artifacts.PutOptions{}); err != nil {
+			return storeError("store the report of a try of "+t.e.id.String(), err)
+		}
+		return nil
+	})
+	return ref, err
+}
+
+// recordError leaves a note of a try that ended in a fault of ours, so that it
+// is counted and can be looked into. It is worth a few seconds, not a failure.
+func (t *tryRun) recordError(ctx context.Context, err error) {
+	if t.n == 0 || temporal.IsCanceledError(err) {
+		return
 	}
-	packed := compress(raw)
-	defer packed.Close()
-	return put(eval.FileLog, packed)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	f := eval.TryError{Schema: 1, TrialID: t.e.id, Try: t.n, Outcome: eval.InfraError, At: t.a.now().UTC()}
+	f.Class, f.Message = ErrorClass(err)
+	if _, err := storeJSON(ctx, t.a.cfg.Store, t.key(eval.FileError), f, artifacts.PutOptions{}); err != nil {
+		t.a.log.Warn("a failed try is not recorded", "trial", t.e.id.String(), "error", err)
+	}
 }
 
 // compress streams r through zstd. Closing the result early ends the work behind it.
@@ -225,58 +269,4 @@ func compress(r io.Reader) io.ReadCloser {
 		pw.CloseWithError(err)
 	}()
 	return pr
-}
-
-// alive ends the returned context, too, when the worker stops: its sandboxes
-// must be gone within seconds, not after the test's own time limit.
-func (a *Activities) alive(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-a.cfg.Stopping: // nil: never
-			cancel(errStopping)
-		case <-done:
-		}
-	}()
-	return ctx, func() { close(done); cancel(nil) }
-}
-
-// heart sends heartbeats while a try runs: cancellation reaches it by them only.
-type heart struct {
-	changed chan Heartbeat
-	done    chan struct{}
-	ended   chan struct{}
-}
-
-func newHeart(ctx context.Context) *heart {
-	h := &heart{changed: make(chan Heartbeat), done: make(chan struct{}), ended: make(chan struct{})}
-	go func() {
-		defer close(h.ended)
-		tick := time.NewTicker(heartbeatEvery)
-		defer tick.Stop()
-		var last Heartbeat
-		for {
-			select {
-			case last = <-h.changed:
-			case <-tick.C:
-			case <-h.done:
-				return
-			}
-			activity.RecordHeartbeat(ctx, last)
-		}
-	}()
-	return h
-}
-
-func (h *heart) stage(stage, sandboxID string) {
-	select {
-	case h.changed <- Heartbeat{stage, sandboxID}:
-	case <-h.ended:
-	}
-}
-
-func (h *heart) stop() {
-	close(h.done)
-	<-h.ended
 }

@@ -80,6 +80,13 @@ type FailureInput struct {
 	Message string       `json:"message"`
 }
 
+// ShardFailureInput records a fault of ours that kept a whole shard from being run.
+type ShardFailureInput struct {
+	Shard   ShardInput `json:"shard"`
+	Class   string     `json:"class"`
+	Message string     `json:"message"`
+}
+
 // TrialSummary is what a finished trial tells its parents.
 type TrialSummary struct {
 	Outcome  eval.Outcome `json:"outcome"`

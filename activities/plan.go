@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"go.temporal.io/sdk/activity"
-
 	"harness/artifacts"
 	"harness/eval"
 	"harness/sandbox"
@@ -107,23 +105,83 @@ type PinnedImage struct {
 // where the sandboxes do. A tag that an earlier shard fixed keeps that digest; a
 // missing image is looked for again, so that a resumed run can find it.
 func (a *Activities) PinImages(ctx context.Context, in ShardInput) error {
-	spec, err := a.spec(ctx, in.Spec)
+	ctx, stop := a.alive(ctx)
+	defer stop()
+	beat := newHeart(ctx, Heartbeat{Stage: "images"})
+	defer beat.stop()
+	return ending(ctx, a.pinImages(ctx, in))
+}
+
+func (a *Activities) pinImages(ctx context.Context, in ShardInput) error {
+	var refs []string
+	var pins map[string]PinnedImage
+	var spec eval.RunSpec
+	err := a.patiently(ctx, func() (err error) {
+		if spec, err = a.spec(ctx, in.Spec); err != nil {
+			return storeError("read run spec", err)
+		}
+		if refs, err = a.imagesOf(ctx, in.Shard); err != nil {
+			return err
+		}
+		pins, err = a.pinned(ctx, in)
+		return err
+	})
 	if err != nil {
-		return storeError("read run spec", err)
+		return err
 	}
 	rt, err := a.runtime(spec.Runtime)
 	if err != nil {
 		return err
 	}
-	shard, err := a.shard(ctx, in.Shard)
-	if err != nil {
-		return storeError("read shard", err)
+	mine := map[string]PinnedImage{}
+	for _, ref := range refs {
+		img, ok := pins[ref]
+		if !ok {
+			if img, err = pin(ctx, rt, ref); err != nil {
+				return err
+			}
+		}
+		mine[ref] = img
 	}
+	return a.patiently(ctx, func() error {
+		if _, err := storeJSON(ctx, a.cfg.Store, eval.ImagesKey(in.RunID, in.Index), mine, artifacts.PutOptions{}); err != nil {
+			return storeError("store image digests", err)
+		}
+		return nil
+	})
+}
+
+// imagesOf lists the distinct images of a shard's tasks in their order.
+func (a *Activities) imagesOf(ctx context.Context, ref eval.Ref) ([]string, error) {
+	shard, err := a.shard(ctx, ref)
+	if err != nil {
+		return nil, storeError("read shard", err)
+	}
+	var refs []string
+	seen := map[string]bool{}
+	for i, e := range shard.Entries {
+		if i > 0 && e.Task == shard.Entries[i-1].Task {
+			continue // a further attempt
+		}
+		task, err := load[eval.Task](ctx, a.cfg.Store, e.Task, maxTaskBytes)
+		if err != nil {
+			return nil, storeError("read task "+e.InstanceID, err)
+		}
+		if !seen[task.Image] {
+			seen[task.Image] = true
+			refs = append(refs, task.Image)
+		}
+	}
+	return refs, nil
+}
+
+// pinned is what the run's shards up to this one have fixed.
+func (a *Activities) pinned(ctx context.Context, in ShardInput) (map[string]PinnedImage, error) {
 	known := map[string]PinnedImage{}
 	for n := 0; n <= in.Index; n++ {
 		got, err := a.readImages(ctx, in.RunID, n)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for ref, img := range got {
 			if _, ok := known[ref]; !ok && img.Digest != "" {
@@ -131,31 +189,7 @@ func (a *Activities) PinImages(ctx context.Context, in ShardInput) error {
 			}
 		}
 	}
-	pins := map[string]PinnedImage{}
-	for i, e := range shard.Entries {
-		task, err := load[eval.Task](ctx, a.cfg.Store, e.Task, maxTaskBytes)
-		if err != nil {
-			return storeError("read task "+e.InstanceID, err)
-		}
-		if _, ok := pins[task.Image]; ok {
-			continue
-		}
-		if img, ok := known[task.Image]; ok {
-			pins[task.Image] = img
-			continue
-		}
-		activity.RecordHeartbeat(ctx, i)
-		img, err := pin(ctx, rt, task.Image)
-		if err != nil {
-			return err
-		}
-		pins[task.Image] = img
-	}
-	_, err = storeJSON(ctx, a.cfg.Store, eval.ImagesKey(in.RunID, in.Index), pins, artifacts.PutOptions{})
-	if err != nil {
-		return storeError("store image digests", err)
-	}
-	return nil
+	return known, nil
 }
 
 func pin(ctx context.Context, rt sandbox.Runtime, ref string) (PinnedImage, error) {
@@ -166,7 +200,7 @@ func pin(ctx context.Context, rt sandbox.Runtime, ref string) (PinnedImage, erro
 	case errors.Is(err, sandbox.ErrImageUnsupported):
 		return PinnedImage{Class: ErrImageUnsupported, Error: err.Error()}, nil
 	case err != nil:
-		return PinnedImage{}, Classify(fmt.Errorf("resolve image %s: %w", ref, err))
+		return PinnedImage{}, fmt.Errorf("resolve image %s: %w", ref, err)
 	}
 	return PinnedImage{Digest: digest}, nil
 }

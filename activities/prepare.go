@@ -10,7 +10,8 @@ import (
 
 // Prepare is parse and preprocess: it loads the trial, looks at the patch before
 // anything runs it, and says whether there is anything to execute.
-func (a *Activities) Prepare(ctx context.Context, in TrialInput) (Prepared, error) {
+func (a *Activities) Prepare(ctx context.Context, in TrialInput) (_ Prepared, err error) {
+	defer a.guard("prepare", &err)
 	e, err := a.entry(ctx, in)
 	if err != nil {
 		return Prepared{}, err

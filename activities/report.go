@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"go.temporal.io/sdk/activity"
+	"golang.org/x/sync/errgroup"
 
 	"harness/artifacts"
 	"harness/eval"
@@ -48,6 +50,9 @@ func BuildReport(ctx context.Context, store artifacts.Store, spec eval.RunSpec, 
 	return reports.Build(ctx, store, spec, counted, reports.Options{})
 }
 
+// readers is how many results are read from the store at once.
+const readers = 16
+
 // Results yields one record for each trial of the run, in the order of its
 // shards: the stored result, or else what is known of why there is none.
 func Results(ctx context.Context, store artifacts.Store, spec eval.RunSpec) iter.Seq2[eval.TrialResult, error] {
@@ -58,19 +63,42 @@ func Results(ctx context.Context, store artifacts.Store, spec eval.RunSpec) iter
 				yield(eval.TrialResult{}, storeError("read shard", err))
 				return
 			}
-			for _, e := range shard.Entries {
-				for round := 1; round <= spec.Rounds; round++ {
-					res, err := readTrial(ctx, store, spec, e, round)
-					if !yield(res, err) || err != nil {
+			for some := range slices.Chunk(shard.Entries, readers) {
+				got := make([][]eval.TrialResult, len(some))
+				var g errgroup.Group
+				for i, e := range some {
+					g.Go(func() (err error) { got[i], err = readRounds(ctx, store, spec, e); return err })
+				}
+				err := g.Wait()
+				for _, res := range slices.Concat(got...) {
+					if !yield(res, nil) {
 						return
 					}
-					if res.Outcome == eval.Resolved || res.ErrorClass != "" {
-						break // no further round was played
-					}
+				}
+				if err != nil {
+					yield(eval.TrialResult{}, err)
+					return
 				}
 			}
 		}
 	}
+}
+
+// readRounds reads the rounds that an attempt played, the last of which may be
+// one that has no result.
+func readRounds(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e eval.ShardEntry) ([]eval.TrialResult, error) {
+	var out []eval.TrialResult
+	for round := 1; round <= spec.Rounds; round++ {
+		res, err := readTrial(ctx, store, spec, e, round)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, res)
+		if res.Outcome == eval.Resolved || res.ErrorClass != "" {
+			break // no further round was played
+		}
+	}
+	return out, nil
 }
 
 func readTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e eval.ShardEntry, round int) (eval.TrialResult, error) {
@@ -120,6 +148,9 @@ func missingTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec,
 		var f eval.TryError
 		if err := json.Unmarshal(data, &f); err != nil {
 			return res, NewError(ErrDatasetIntegrity, fmt.Errorf("decode failure of %s: %w", id, err))
+		}
+		if !f.Final {
+			continue
 		}
 		last = n
 		res.Outcome, res.ErrorClass, res.ErrorMessage, res.Tries = f.Outcome, f.Class, f.Message, f.Try

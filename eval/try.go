@@ -27,11 +27,13 @@ type TryReport struct {
 type TryError struct {
 	Schema int `json:"schema"` // 1
 	TrialID
-	Try     int       `json:"try"`
+	Try     int       `json:"try"`     // physical executions so far, as far as they left a trace
 	Outcome Outcome   `json:"outcome"` // InfraError or Cancelled
 	Class   string    `json:"error_class"`
 	Message string    `json:"error_message"`
 	At      time.Time `json:"at"`
+	// Final: the trial was given up with it. Otherwise another try followed.
+	Final bool `json:"final"`
 }
 
 // Names of the files of a try.
