@@ -37,6 +37,8 @@ type PyPI struct {
 	CacheDir string // <CacheDir>/sha256/<digest>
 	Client   *http.Client
 
+	tries int // 0 means fetchTries
+
 	mu    sync.Mutex
 	pages map[string][]IndexFile
 }
@@ -244,7 +246,11 @@ var errMismatch = errors.New("not the locked file")
 // may change.
 func (p *PyPI) get(ctx context.Context, u *url.URL, accept string, use func(*http.Response) error) error {
 	var last error
-	for try := range fetchTries {
+	tries := p.tries
+	if tries == 0 {
+		tries = fetchTries
+	}
+	for try := range tries {
 		if try > 0 {
 			select {
 			case <-ctx.Done():
@@ -258,7 +264,7 @@ func (p *PyPI) get(ctx context.Context, u *url.URL, accept string, use func(*htt
 		}
 		last = err
 	}
-	return fmt.Errorf("%w (%d tries): check the network, or point PIP_INDEX_URL at an index that is reachable", last, fetchTries)
+	return fmt.Errorf("%w (%d tries): check the network, or point PIP_INDEX_URL at an index that is reachable", last, tries)
 }
 
 func (p *PyPI) getOnce(ctx context.Context, u *url.URL, accept string, use func(*http.Response) error) (again bool, err error) {
