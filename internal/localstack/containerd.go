@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"harness/internal/proc"
+	"harness/sandbox/cgroup"
 )
 
 // ContainerdConfig says where a private containerd lives.
@@ -127,6 +128,12 @@ func (c *Containerd) Stop(ctx context.Context) error {
 	}
 	if err := os.RemoveAll(c.run); err != nil {
 		return fmt.Errorf("stop containerd: %w", err)
+	}
+	if cg, err := cgroup.Open(""); err == nil {
+		// Empty now; without it, runs would pile up in the kernel.
+		if err := cg.Remove(cgroup.StackPath(c.Socket()), 2*time.Second); err != nil {
+			return fmt.Errorf("stop containerd: %w", err)
+		}
 	}
 	return nil
 }

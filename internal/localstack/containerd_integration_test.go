@@ -24,7 +24,7 @@ func TestContainerdLife(t *testing.T) {
 		{"path too long for a socket", strings.Repeat("long/", 20)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir, err := os.MkdirTemp("", "h")
+			dir, err := os.MkdirTemp("", "h") //nolint:usetesting // its path is too long for the short case
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,7 +200,7 @@ func (d *Daemon) awaitReady(ctx context.Context) error {
 		}
 		select {
 		case <-d.done:
-			return fmt.Errorf("it ended before it was ready (%v)", d.err)
+			return fmt.Errorf("it ended before it was ready: %w", cmp.Or(d.err, errors.New("exit status 0")))
 		case <-ctx.Done():
 			return fmt.Errorf("not ready after %s: %w", d.cfg.ReadyTimeout, err)
 		case <-tick.C:

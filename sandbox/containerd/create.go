@@ -73,7 +73,7 @@ func (r *Runtime) Create(ctx context.Context, spec sandbox.Spec) (_ sandbox.Sand
 	}
 	img, err := r.image(ctx, spec.ImageDigest)
 	if err != nil {
-		return nil, fmt.Errorf("create sandbox %s: %w", spec.ID, err)
+		return nil, r.createError(ctx, spec.ID, "image", err)
 	}
 	if spec.Lease == 0 {
 		spec.Lease = defaultLease
@@ -83,11 +83,15 @@ func (r *Runtime) Create(ctx context.Context, spec sandbox.Spec) (_ sandbox.Sand
 		id: spec.ID, owner: spec.Owner, trial: spec.Trial, image: spec.ImageDigest, handler: r.handler.name,
 		worker: r.cfg.Worker, created: now, expires: now.Add(spec.Lease), process: r.self,
 	}
-	if err := r.createLease(ctx, rec, 0); err != nil {
-		if errdefs.IsAlreadyExists(err) {
-			return nil, fmt.Errorf("create sandbox %s: %w: a sandbox of that id exists; remove it first", spec.ID, sandbox.ErrInvalidSpec)
-		}
-		return nil, r.createError(ctx, spec.ID, "lease", err)
+	if ctx.Err() != nil {
+		return nil, r.createError(ctx, spec.ID, "lease", ctx.Err())
+	}
+	if err := r.createLease(ctx, rec, 0); errdefs.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("create sandbox %s: %w: a sandbox of that id exists; remove it first", spec.ID, sandbox.ErrInvalidSpec)
+	} else if err != nil {
+		undo, cancel := r.cleanup(ctx, callTimeout)
+		defer cancel()
+		return nil, errors.Join(r.createError(ctx, spec.ID, "lease", err), r.deleteLeases(undo, spec.ID))
 	}
 	defer func() {
 		if err != nil {
@@ -133,22 +137,24 @@ func (r *Runtime) Create(ctx context.Context, spec sandbox.Spec) (_ sandbox.Sand
 // createError keeps our own sentinels, reports a caller that went away as such,
 // and calls everything else a failed creation.
 func (r *Runtime) createError(ctx context.Context, id, step string, err error) error {
-	for _, own := range []error{sandbox.ErrInvalidSpec, sandbox.ErrImageNotFound, sandbox.ErrImageUnsupported} {
+	if over(ctx, err) {
+		return fmt.Errorf("create sandbox %s: %s: %w: %w", id, step, sandbox.ErrCreate, context.Cause(ctx))
+	}
+	for _, own := range []error{sandbox.ErrInvalidSpec, sandbox.ErrImageNotFound, sandbox.ErrImageUnsupported, sandbox.ErrUnhealthy, sandbox.ErrCreate} {
 		if errors.Is(err, own) {
 			return fmt.Errorf("create sandbox %s: %s: %w", id, step, err)
 		}
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("create sandbox %s: %s: %w: %w", id, step, sandbox.ErrCreate, context.Cause(ctx))
-	}
-	if errdefs.IsUnavailable(err) {
+	if lostConnection(err) {
 		return fmt.Errorf("create sandbox %s: %s: %w: %w", id, step, sandbox.ErrUnhealthy, err)
 	}
 	return fmt.Errorf("create sandbox %s: %s: %w: %w", id, step, sandbox.ErrCreate, err)
 }
 
+// createLease, like all short calls that make something, is not cancelled by
+// the caller's ctx: containerd could finish it unseen, behind the clean-up.
 func (r *Runtime) createLease(ctx context.Context, rec record, gen int) error {
-	ctx, cancel := r.call(ctx, callTimeout)
+	ctx, cancel := r.cleanup(ctx, callTimeout)
 	defer cancel()
 	_, err := r.client.LeasesService().Create(ctx, leases.WithID(leaseID(rec.id, gen)),
 		leases.WithLabels(rec.labels()), leases.WithExpiration(time.Until(rec.expires)))
@@ -160,7 +166,7 @@ func (r *Runtime) createLease(ctx context.Context, rec record, gen int) error {
 func leaseID(id string, gen int) string { return fmt.Sprintf("harness.%s.%d", id, gen) }
 
 func (r *Runtime) createContainer(ctx context.Context, rec record, oci *specs.Spec, spec sandbox.Spec) error {
-	ctx, cancel := r.call(ctx, callTimeout)
+	ctx, cancel := r.cleanup(ctx, callTimeout)
 	defer cancel()
 	any, err := typeurl.MarshalAny(oci)
 	if err != nil {

@@ -215,7 +215,7 @@ func (s *Sandbox) interrupted(ctx context.Context, exit sandbox.Exit, in *feed) 
 // notStarted tells a command that can't be run from a sandbox that is gone.
 func (s *Sandbox) notStarted(ctx context.Context, exit sandbox.Exit, err error) (sandbox.Exit, *feed, error) {
 	exit.Ended = time.Now()
-	if ctx.Err() != nil {
+	if over(ctx, err) {
 		// Whether the process came to life is not known: end it all.
 		if kerr := s.kill(ctx); kerr != nil {
 			s.r.cfg.Logger.Error("sandbox does not die", "sandbox_id", s.id, "error", kerr)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/containerd/containerd/v2/core/mount"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"go.uber.org/goleak"
 
 	"harness/eval"
 	"harness/internal/proc"
@@ -132,6 +133,69 @@ func TestContainerdRestarted(t *testing.T) {
 			wantCensusZero(t, r)
 		})
 	}
+}
+
+// TestCreateCancelled: a creation that is given up at any moment leaves nothing.
+func TestCreateCancelled(t *testing.T) {
+	eachHandler(t, func(t *testing.T, r *containerd.Runtime, digest string) {
+		if _, err := newBox(t, r, digest, "warm-up").Close(t.Context()); err != nil { // unpacks the image
+			t.Fatal(err)
+		}
+		for i, after := range []time.Duration{1, 5, 10, 20, 40, 60, 80, 100, 130, 160, 200, 250, 300} {
+			ctx, cancel := context.WithTimeout(t.Context(), after*time.Millisecond)
+			s := sandbox.Spec{ID: fmt.Sprintf("cancelled-%d", i), ImageDigest: digest, Limits: eval.DefaultLimits()}
+			start := time.Now()
+			b, err := r.Create(ctx, s)
+			cancel()
+			switch {
+			case err == nil:
+				if _, err := b.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			case !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, sandbox.ErrCreate):
+				t.Errorf("after %d ms: %v", after, err)
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("after %d ms: gave up only after %s", after, took)
+			}
+		}
+	})
+}
+
+// TestNoGoroutineLeft: nothing of ours runs on after a whole life with all its
+// accidents.
+func TestNoGoroutineLeft(t *testing.T) {
+	testenv.Containerd(t).Image(t)
+	before := goleak.IgnoreCurrent()
+	st := testenv.Containerd(t)
+	r, err := containerd.Open(t.Context(), containerd.Config{Socket: st.Socket, ToolsDir: st.ToolsDir, StateDir: st.StateDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := r.Resolve(t.Context(), st.Image(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBox(t, r, digest, "leaks")
+	var out bytes.Buffer
+	for _, script := range []string{"echo hi", "sleep 300 & echo held"} {
+		if _, err := b.Exec(t.Context(), sandbox.Process{Args: []string{"sh", "-c", script}, Stdin: strings.NewReader("x"), Stdout: &out}); err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if x, err := b.Exec(ctx, sandbox.Process{Args: []string{"sleep", "60"}, Stdout: &out}); err != nil || !x.TimedOut {
+		t.Errorf("%+v, %v", x, err)
+	}
+	if _, err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantCensusZero(t, r)
+	if err := r.CloseClient(); err != nil {
+		t.Error(err)
+	}
+	goleak.VerifyNone(t, before)
 }
 
 // TestOwnerKilled: a process that owned sandboxes is killed, at a moment of its

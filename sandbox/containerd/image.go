@@ -77,9 +77,13 @@ func (r *Runtime) image(ctx context.Context, manifest string) (*image, error) {
 		return v.(*image), nil
 	}
 	ch := r.unpacking.DoChan(manifest, func() (any, error) {
-		// Not the first caller's ctx: others wait for the same work.
+		// Not the first caller's ctx: others wait for the same work. It ends with
+		// the runtime, early enough to clean up over the open connection.
 		ctx, cancel := r.cleanup(ctx, 10*time.Minute)
 		defer cancel()
+		r.background.Add(1)
+		defer r.background.Done()
+		defer context.AfterFunc(r.closing, cancel)()
 		img, err := r.unpack(ctx, manifest)
 		if err == nil {
 			r.images.Store(manifest, img)

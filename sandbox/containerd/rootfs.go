@@ -29,7 +29,7 @@ const keepTmp = "/tmp/.keep"
 
 // rootfs prepares the root file system and returns the mounts that the shim makes.
 func (r *Runtime) rootfs(ctx context.Context, s *Sandbox, img *image, rec record) ([]mount.Mount, error) {
-	ctx, cancel := r.call(ctx, callTimeout)
+	ctx, cancel := r.cleanup(ctx, callTimeout)
 	defer cancel()
 	// The lease's, so that it goes with the lease even if no container follows.
 	ctx = withLease(ctx, leaseID(rec.id, 0))

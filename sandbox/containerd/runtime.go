@@ -92,6 +92,10 @@ type Runtime struct {
 	swapLimit bool   // the kernel can bound memory plus swap
 	self      proc.ID
 
+	closing    context.Context // done when CloseClient is called
+	close      context.CancelFunc
+	background sync.WaitGroup // work that outlives the call that began it
+
 	unpacking singleflight.Group
 	images    sync.Map // digest -> *image, for those that are known to be unpacked
 }
@@ -127,17 +131,22 @@ func Open(ctx context.Context, cfg Config) (*Runtime, error) {
 		cgroups: cg, parent: cgroup.StackPath(cfg.Socket), swapLimit: canLimitSwap(cg),
 		self: proc.Self(),
 	}
+	r.closing, r.close = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, cancel := r.call(ctx, callTimeout)
 	defer cancel()
 	if _, err := cl.Version(ctx); err != nil {
-		_ = cl.Close()
+		_ = r.CloseClient()
 		return nil, fmt.Errorf("open sandbox runtime: containerd at %s does not answer: %w: %w", cfg.Socket, sandbox.ErrUnhealthy, err)
 	}
 	return r, nil
 }
 
 // CloseClient ends the connection to containerd. Sandboxes stay as they are.
-func (r *Runtime) CloseClient() error { return r.client.Close() }
+func (r *Runtime) CloseClient() error {
+	r.close()
+	waitAtMost(r.background.Wait, callTimeout)
+	return r.client.Close()
+}
 
 // Client is the connection to containerd, for the image store. Its default
 // namespace is the runtime's.
@@ -165,6 +174,19 @@ func (r *Runtime) boxDir(id string) string { return filepath.Join(r.cfg.StateDir
 // or does not answer.
 func lost(err error) bool {
 	return errdefs.IsUnavailable(err) || errdefs.IsNotFound(err) || errors.Is(err, context.DeadlineExceeded) || errdefs.IsDeadlineExceeded(err)
+}
+
+// over reports whether an error came because ctx ended. The server may notice a
+// deadline an instant before ctx itself does.
+func over(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	if at, ok := ctx.Deadline(); ok && time.Until(at) < 100*time.Millisecond && lostConnection(err) {
+		<-ctx.Done()
+		return true
+	}
+	return false
 }
 
 func native(err error) error { return errgrpc.ToNative(err) }
