@@ -1,0 +1,142 @@
+package releasepinned_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"harness/datasets/releasepinned"
+	"harness/eval"
+)
+
+type runs = []map[string]string
+
+func TestFreeze(t *testing.T) {
+	task := eval.Task{
+		InstanceID: "x__x-1",
+		FailToPass: []string{"test_fix (m.C)", "test_early (m.C)", "gone"},
+		PassToPass: []string{"test_keep (m.C)", "exact", "late", "broken", "flaky", "skipped", "xfail", "exact"},
+	}
+	gold := map[string]string{
+		"test_fix (m.C.test_fix)": "PASSED", "test_early (m.C.test_early)": "PASSED", "test_keep (m.C.test_keep)": "PASSED",
+		"exact": "PASSED", "late": "PASSED", "broken": "FAILED", "flaky": "PASSED", "skipped": "SKIPPED", "xfail": "XFAIL", "unlisted": "PASSED",
+	}
+	noop := map[string]string{
+		"test_fix (m.C.test_fix)": "ERROR", "test_early (m.C.test_early)": "PASSED", "test_keep (m.C.test_keep)": "PASSED",
+		"exact": "PASSED", "broken": "FAILED", "flaky": "PASSED", "skipped": "SKIPPED", "xfail": "XFAIL",
+	}
+	flaked := map[string]string{}
+	for k, v := range gold {
+		flaked[k] = v
+	}
+	flaked["flaky"] = "FAILED"
+
+	got, err := releasepinned.Freeze(task, runs{gold, flaked}, runs{noop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"test_fix (m.C.test_fix)", "late"}; !slices.Equal(got.FailToPass, want) {
+		t.Errorf("FAIL_TO_PASS = %q, want %q", got.FailToPass, want)
+	}
+	if want := []string{"test_early (m.C.test_early)", "test_keep (m.C.test_keep)", "exact", "xfail"}; !slices.Equal(got.PassToPass, want) {
+		t.Errorf("PASS_TO_PASS = %q, want %q", got.PassToPass, want)
+	}
+	f := got.Frozen
+	if f.GoldRuns != 2 || f.NoopRuns != 1 || f.PublishedF2P != 3 || f.PublishedP2P != 8 || !slices.Equal(f.Missing, []string{"gone"}) {
+		t.Errorf("frozen = %+v", f)
+	}
+	for _, want := range []string{"1 never seen", "2 fail with the gold patch", "1 differ", "1 published as FAIL_TO_PASS pass without it"} {
+		if !strings.Contains(f.Note, want) {
+			t.Errorf("note %q lacks %q", f.Note, want)
+		}
+	}
+	if task.Frozen != nil || len(task.FailToPass) != 3 {
+		t.Error("the task that was given has changed")
+	}
+}
+
+func TestFreezeRefuses(t *testing.T) {
+	task := eval.Task{InstanceID: "x__x-1", FailToPass: []string{"a"}}
+	pass, fail := map[string]string{"a": "PASSED"}, map[string]string{"a": "FAILED"}
+	for name, tc := range map[string]struct {
+		gold, noop runs
+		nothing    bool
+	}{
+		"no gold run":       {nil, runs{fail}, false},
+		"no unpatched run":  {runs{pass}, nil, false},
+		"passes before":     {runs{pass}, runs{pass}, true},
+		"fails after":       {runs{fail}, runs{fail}, true},
+		"passes only once":  {runs{pass, fail}, runs{fail}, true},
+		"fails only once":   {runs{pass}, runs{fail, pass}, true},
+		"nothing was found": {runs{{}}, runs{{}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := releasepinned.Freeze(task, tc.gold, tc.noop)
+			if err == nil || errors.Is(err, releasepinned.ErrNothingFixed) != tc.nothing || !strings.Contains(err.Error(), "x__x-1") {
+				t.Errorf("error = %v", err)
+			}
+		})
+	}
+}
+
+// Two printed ids with one normal form: neither may stand for the published one.
+func TestFreezeNeverGuesses(t *testing.T) {
+	task := eval.Task{InstanceID: "x__x-1", FailToPass: []string{"a"}, PassToPass: []string{"test_x (m.C)"}}
+	after := map[string]string{"a": "PASSED", "test_x (m.C.test_x)": "PASSED", "test_x (m.C.test_x.test_x)": "PASSED"}
+	got, err := releasepinned.Freeze(task, runs{after}, runs{{"test_x (m.C.test_x)": "PASSED"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"test_x (m.C.test_x)"}; !slices.Equal(got.PassToPass, want) {
+		t.Errorf("PASS_TO_PASS = %q, want %q", got.PassToPass, want)
+	}
+}
+
+func TestFreezeAll(t *testing.T) {
+	tasks := []eval.Task{
+		{InstanceID: "good", FailToPass: []string{"a"}, Patch: "p"}, {InstanceID: "bad", FailToPass: []string{"a"}},
+		{InstanceID: "moved", FailToPass: []string{"a"}}, {InstanceID: "also", FailToPass: []string{"a"}},
+	}
+	var n atomic.Int64
+	run := func(_ context.Context, task eval.Task, patch *string) (releasepinned.Observation, error) {
+		o := releasepinned.Observation{Runtime: "runsc", ImageDigest: "sha256:1", StatusMap: map[string]string{"a": "FAILED"}}
+		if task.InstanceID == "moved" {
+			o.ImageDigest = string(rune('0' + n.Add(1)))
+		}
+		if task.InstanceID == "bad" {
+			return o, errors.New("the sandbox is full")
+		}
+		if patch != nil {
+			o.StatusMap["a"] = "PASSED"
+		}
+		return o, nil
+	}
+	var reports atomic.Int64
+	out, err := releasepinned.FreezeAll(context.Background(), tasks, run, releasepinned.FreezeOptions{GoldRuns: 2, Parallel: 2}, func(releasepinned.FreezeProgress) { reports.Add(1) })
+	if len(out) != 2 || out[0].InstanceID != "good" || out[1].InstanceID != "also" || reports.Load() != 4 {
+		t.Fatalf("frozen %+v, %d reports", out, reports.Load())
+	}
+	if f := out[0].Frozen; f.Runtime != "runsc" || f.ImageDigest != "sha256:1" || f.GoldRuns != 2 || f.NoopRuns != 1 {
+		t.Errorf("frozen = %+v", f)
+	}
+	for _, want := range []string{"freeze bad: gold run 1 of 2: the sandbox is full", "freeze moved: the image or the runtime changed"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error = %v, want %q", err, want)
+		}
+	}
+}
+
+func TestFreezeAllStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	run := func(ctx context.Context, _ eval.Task, _ *string) (releasepinned.Observation, error) {
+		cancel()
+		return releasepinned.Observation{}, context.Cause(ctx)
+	}
+	_, err := releasepinned.FreezeAll(ctx, make([]eval.Task, 100), run, releasepinned.FreezeOptions{}, nil)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v", err)
+	}
+}
