@@ -62,13 +62,19 @@ func NewError(class string, err error) error {
 	})
 }
 
-// Classify turns an error of a lower layer into an activity error; nil, typed
-// and cancellation errors pass unchanged.
+// Classify turns an error of a lower layer into an activity error; nil and
+// cancellation errors pass unchanged. A typed error keeps its type, also when
+// it was wrapped: Temporal looks at the outermost error only.
 func Classify(err error) error {
 	var app *temporal.ApplicationError
 	switch {
-	case err == nil || errors.As(err, &app) || errors.Is(err, context.Canceled) || temporal.IsCanceledError(err):
+	case err == nil || errors.Is(err, context.Canceled) || temporal.IsCanceledError(err):
 		return err
+	case errors.As(err, &app):
+		if err == error(app) { //nolint:errorlint // is it the outermost?
+			return err
+		}
+		return NewError(app.Type(), err)
 	case damaged(err):
 		return NewError(ErrDatasetIntegrity, err)
 	}

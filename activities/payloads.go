@@ -87,9 +87,10 @@ type ShardFailureInput struct {
 	Message string     `json:"message"`
 }
 
-// TrialSummary is what a finished trial tells its parents.
+// TrialSummary is what a finished trial tells its parents. Its zero value can be
+// written, since Temporal encodes results also of activities that fail.
 type TrialSummary struct {
-	Outcome  eval.Outcome `json:"outcome"`
+	Outcome  eval.Outcome `json:"outcome,omitzero"`
 	Resolved bool         `json:"resolved"`
 	Round    int          `json:"round"`
 	Tries    int          `json:"tries"`

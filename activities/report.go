@@ -154,7 +154,7 @@ func missingTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec,
 		}
 		last = n
 		res.Outcome, res.ErrorClass, res.ErrorMessage, res.Tries = f.Outcome, f.Class, f.Message, f.Try
-		res.Reason = f.Message
+		res.Reason, res.Blame = f.Message, eval.BlameNone
 		if f.Outcome == eval.InfraError {
 			res.Blame = eval.BlameEnvironment
 		}

@@ -123,7 +123,7 @@ func storeTask(ctx context.Context, store artifacts.Store, spec *eval.RunSpec, t
 	}
 	e := eval.ShardEntry{
 		InstanceID: task.InstanceID, Noop: spec.Candidate == eval.CandidateNoop,
-		BudgetSeconds: limits.SetupSeconds + limits.WallSeconds,
+		BudgetSeconds: 2*limits.SetupSeconds + limits.WallSeconds, // create and apply have the set-up time each
 	}
 	data, err := datasets.CanonicalJSON(task)
 	if err != nil {
