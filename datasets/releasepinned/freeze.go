@@ -10,8 +10,9 @@ import (
 )
 
 // Freeze returns the task with the test lists that were observed: of the
-// published tests, those that pass in every gold run and in no unpatched run
-// are FAIL_TO_PASS, those that pass in all of both are PASS_TO_PASS. Ids are
+// published tests, those that pass in every gold run and fail in every
+// unpatched run are FAIL_TO_PASS, those that pass in all of both are
+// PASS_TO_PASS. Ids are
 // written as this image's runner prints them. Tests that were never seen with
 // the gold patch are named in Frozen.Missing; the others that count no longer
 // are counted in its Note. Runtime and image are the caller's to add.
@@ -41,14 +42,19 @@ func Freeze(task eval.Task, goldRuns, noopRuns []map[string]string) (eval.Task, 
 		}
 		seen[id] = true
 		after, before := passes(goldRuns, id), passes(noopRuns, id)
+		// A published PASS_TO_PASS test that is just absent without the patch was
+		// lost, not failing: only one that is seen to fail may change its list.
+		fails := before == 0 && (i < len(task.FailToPass) || seenFailing(noopRuns, id))
 		switch {
-		case after == len(goldRuns) && before == 0:
+		case after == len(goldRuns) && fails:
 			f2p = append(f2p, id)
 		case after == len(goldRuns) && before == len(noopRuns):
 			p2p = append(p2p, id)
 			if i < len(task.FailToPass) {
 				notes.passedBefore++
 			}
+		case after == len(goldRuns) && before == 0:
+			notes.lost++
 		case after == 0:
 			notes.failing++
 		default:
@@ -70,7 +76,7 @@ func Freeze(task eval.Task, goldRuns, noopRuns []map[string]string) (eval.Task, 
 // ErrNothingFixed: the gold patch turned no published test from failing to passing.
 var ErrNothingFixed = errors.New("nothing is fixed")
 
-type noteCounts struct{ passedBefore, failing, unstable int }
+type noteCounts struct{ passedBefore, failing, unstable, lost int }
 
 func (n noteCounts) text(missing int) string {
 	var parts []string
@@ -81,6 +87,7 @@ func (n noteCounts) text(missing int) string {
 	}
 	add(missing, "never seen with the gold patch")
 	add(n.failing, "fail with the gold patch")
+	add(n.lost, "published as PASS_TO_PASS never seen without the gold patch")
 	add(n.unstable, "differ between equal runs")
 	add(n.passedBefore, "published as FAIL_TO_PASS pass without it")
 	return strings.Join(parts, ", ")
@@ -96,6 +103,16 @@ func passes(runs []map[string]string, id string) int {
 		}
 	}
 	return n
+}
+
+// seenFailing reports whether every run says that a test failed.
+func seenFailing(runs []map[string]string, id string) bool {
+	for _, m := range runs {
+		if s := m[id]; s != "FAILED" && s != "ERROR" {
+			return false
+		}
+	}
+	return true
 }
 
 // idNames finds the id that the runner printed for a published one.

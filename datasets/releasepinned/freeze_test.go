@@ -18,15 +18,15 @@ func TestFreeze(t *testing.T) {
 	task := eval.Task{
 		InstanceID: "x__x-1",
 		FailToPass: []string{"test_fix (m.C)", "test_early (m.C)", "gone"},
-		PassToPass: []string{"test_keep (m.C)", "exact", "late", "broken", "flaky", "skipped", "xfail", "exact"},
+		PassToPass: []string{"test_keep (m.C)", "exact", "late", "broken", "flaky", "skipped", "xfail", "exact", "lost"},
 	}
 	gold := map[string]string{
 		"test_fix (m.C.test_fix)": "PASSED", "test_early (m.C.test_early)": "PASSED", "test_keep (m.C.test_keep)": "PASSED",
-		"exact": "PASSED", "late": "PASSED", "broken": "FAILED", "flaky": "PASSED", "skipped": "SKIPPED", "xfail": "XFAIL", "unlisted": "PASSED",
+		"exact": "PASSED", "late": "PASSED", "lost": "PASSED", "broken": "FAILED", "flaky": "PASSED", "skipped": "SKIPPED", "xfail": "XFAIL", "unlisted": "PASSED",
 	}
 	noop := map[string]string{
 		"test_fix (m.C.test_fix)": "ERROR", "test_early (m.C.test_early)": "PASSED", "test_keep (m.C.test_keep)": "PASSED",
-		"exact": "PASSED", "broken": "FAILED", "flaky": "PASSED", "skipped": "SKIPPED", "xfail": "XFAIL",
+		"exact": "PASSED", "late": "FAILED", "broken": "FAILED", "flaky": "PASSED", "skipped": "SKIPPED", "xfail": "XFAIL",
 	}
 	flaked := map[string]string{}
 	for k, v := range gold {
@@ -45,10 +45,10 @@ func TestFreeze(t *testing.T) {
 		t.Errorf("PASS_TO_PASS = %q, want %q", got.PassToPass, want)
 	}
 	f := got.Frozen
-	if f.GoldRuns != 2 || f.NoopRuns != 1 || f.PublishedF2P != 3 || f.PublishedP2P != 8 || !slices.Equal(f.Missing, []string{"gone"}) {
+	if f.GoldRuns != 2 || f.NoopRuns != 1 || f.PublishedF2P != 3 || f.PublishedP2P != 9 || !slices.Equal(f.Missing, []string{"gone"}) {
 		t.Errorf("frozen = %+v", f)
 	}
-	for _, want := range []string{"1 never seen", "2 fail with the gold patch", "1 differ", "1 published as FAIL_TO_PASS pass without it"} {
+	for _, want := range []string{"1 never seen", "2 fail with the gold patch", "1 differ", "1 published as PASS_TO_PASS never seen without", "1 published as FAIL_TO_PASS pass without it"} {
 		if !strings.Contains(f.Note, want) {
 			t.Errorf("note %q lacks %q", f.Note, want)
 		}

@@ -14,27 +14,26 @@ type pins map[string]string
 // requires lists what a package can't be imported without, as far as rows leave
 // it out: their lists name what was pinned on purpose, not what came along.
 var requires = map[string][]string{
-	"babel":                {"pytz"},
-	"cffi":                 {"pycparser"},
-	"cryptography":         {"cffi"},
-	"dask":                 {"click", "cloudpickle", "fsspec", "packaging", "partd", "pyyaml", "toolz"},
-	"flask":                {"click", "itsdangerous", "jinja2", "werkzeug"},
-	"html5lib":             {"six", "webencodings"},
-	"httpbin":              {"brotli", "decorator", "flask", "markupsafe", "raven", "six"},
-	"jinja2":               {"markupsafe"},
-	"matplotlib":           {"contourpy", "cycler", "fonttools", "kiwisolver", "numpy", "packaging", "pillow", "pyparsing", "python-dateutil"},
-	"pandas":               {"numpy", "python-dateutil", "pytz"},
-	"partd":                {"locket", "toolz"},
-	"pytest":               {"attrs", "iniconfig", "packaging", "pluggy"},
-	"pytest-httpbin":       {"httpbin", "six"},
-	"python-dateutil":      {"six"},
-	"requests":             {"certifi", "charset-normalizer", "idna", "urllib3"},
-	"scipy":                {"numpy"},
-	"trustme":              {"cryptography", "idna"},
-	"werkzeug":             {"markupsafe"},
-	"sphinx":               {"setuptools"},
-	"xarray":               {"setuptools"},
-	"sphinxcontrib-qthelp": nil,
+	"babel":           {"pytz"},
+	"cffi":            {"pycparser"},
+	"cryptography":    {"cffi"},
+	"dask":            {"click", "cloudpickle", "fsspec", "packaging", "partd", "pyyaml", "toolz"},
+	"flask":           {"click", "itsdangerous", "jinja2", "werkzeug"},
+	"html5lib":        {"six", "webencodings"},
+	"httpbin":         {"brotli", "decorator", "flask", "markupsafe", "raven", "six"},
+	"jinja2":          {"markupsafe"},
+	"matplotlib":      {"contourpy", "cycler", "fonttools", "kiwisolver", "numpy", "packaging", "pillow", "pyparsing", "python-dateutil"},
+	"pandas":          {"numpy", "python-dateutil", "pytz"},
+	"partd":           {"locket", "toolz"},
+	"pytest":          {"attrs", "iniconfig", "packaging", "pluggy"},
+	"pytest-httpbin":  {"httpbin", "six"},
+	"python-dateutil": {"six"},
+	"requests":        {"certifi", "charset-normalizer", "idna", "urllib3"},
+	"scipy":           {"numpy"},
+	"trustme":         {"cryptography", "idna"},
+	"werkzeug":        {"markupsafe"},
+	"sphinx":          {"setuptools"},
+	"xarray":          {"setuptools"},
 }
 
 // companions are the versions of what requires brings in: those of early 2023,
@@ -48,9 +47,19 @@ var companions = pins{
 	"raven": "6.10.0", "setuptools": "66.1.1", "six": "1.16.0", "toolz": "0.12.0", "urllib3": "1.26.12", "webencodings": "0.5.1", "werkzeug": "2.2.2",
 }
 
+// corrections replace pins that worked only with a distribution's own patches,
+// when the one that needs them is pinned too.
+var corrections = []struct {
+	with, version string
+	pins          pins
+}{
+	// httpbin 0.7.0 imports what Werkzeug 2.1 removed; Debian's copy does not.
+	{"httpbin", "0.7.0", pins{"werkzeug": "2.0.3", "flask": "2.0.3"}},
+}
+
 var pinGrammar = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.+!]*)$`)
 
-// pinsOf returns the row's pins and what they can't be imported without. The
+// pins returns the row's pins and what they can't be imported without. The
 // released package itself is not among them: it is what is under test.
 func (r *Row) pins() (pins, error) {
 	out := pins{}
@@ -65,6 +74,11 @@ func (r *Row) pins() (pins, error) {
 			return nil, fmt.Errorf("%s: release.verified_with: %s is pinned to %s and to %s", r.InstanceID, name, have, m[2])
 		}
 		out[name] = m[2]
+	}
+	for _, c := range corrections {
+		if out[c.with] == c.version {
+			maps.Copy(out, c.pins)
+		}
 	}
 	work := append(slices.Sorted(maps.Keys(out)), self)
 	for len(work) > 0 {
