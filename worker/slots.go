@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"harness/eval"
@@ -18,6 +19,37 @@ const memoryShare = 0.85
 // one machine behave alike. At least one.
 func Slots(l eval.Limits) int {
 	return slots(l, runtime.NumCPU(), totalMemory())
+}
+
+// SlotsFor is Slots for trials of different limits: the largest number of which
+// any choice fits. 0 says that not even each one alone does.
+func SlotsFor(limits []eval.Limits) int {
+	return slotsFor(limits, runtime.NumCPU(), totalMemory())
+}
+
+func slotsFor(limits []eval.Limits, cpus int, memory int64) int {
+	cores, bytes := make([]float64, len(limits)), make([]float64, len(limits))
+	for i, l := range limits {
+		cores[i], bytes[i] = l.CPUs, float64(l.MemoryBytes)
+	}
+	n := largestThatFit(cores, float64(cpus))
+	if memory > 0 {
+		n = min(n, largestThatFit(bytes, float64(memory)*memoryShare))
+	}
+	return n
+}
+
+// largestThatFit is how many of the largest amounts fit into the budget.
+func largestThatFit(amounts []float64, budget float64) int {
+	slices.Sort(amounts)
+	n := 0
+	for _, a := range slices.Backward(amounts) {
+		if budget -= a; budget < 0 {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 func slots(l eval.Limits, cpus int, memory int64) int {

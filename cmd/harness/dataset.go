@@ -16,9 +16,9 @@ import (
 )
 
 func (c *command) datasetCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "dataset", Short: "List, show, validate and import datasets"}
-	cmd.AddCommand(c.datasetListCmd(), c.datasetShowCmd(), c.datasetValidateCmd(), c.datasetImportCmd())
-	return cmd
+	return group("dataset", "List, show, validate and import datasets",
+		c.datasetListCmd(), c.datasetShowCmd(), c.datasetValidateCmd(), c.datasetImportCmd(),
+	)
 }
 
 func (c *command) datasetListCmd() *cobra.Command {

@@ -129,7 +129,7 @@ func (c *command) regrade(ctx context.Context, run string, p grade.Profile) erro
 	}
 	planned, err := runs.Load(ctx, store, run)
 	if err != nil {
-		return usageIf(err, runs.ErrNoRun)
+		return asUsage(err)
 	}
 	graded, changed, without := 0, 0, 0
 	err = runs.Regrade(ctx, store, planned.Spec, p, func(old eval.TrialResult, now *grade.Result) error {

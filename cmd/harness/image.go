@@ -16,14 +16,14 @@ import (
 )
 
 func (c *command) imageCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "image", Short: "Build, import and list sandbox images"}
-	cmd.AddCommand(c.imageBuildCmd(), c.imageImportCmd(), c.imageListCmd(), c.imageRmCmd())
-	return cmd
+	return group("image", "Build, import and list sandbox images",
+		c.imageBuildCmd(), c.imageImportCmd(), c.imageListCmd(), c.imageRmCmd(),
+	)
 }
 
 // withImages runs f with this machine's image builder and store.
-func (c *command) withImages(ctx context.Context, handler string, f func(*image.Builder) error) (err error) {
-	s, err := session.OpenSandboxes(ctx, c.cfg)
+func (c *command) withImages(ctx context.Context, handler string, use session.Use, f func(*image.Builder) error) (err error) {
+	s, err := session.OpenSandboxes(ctx, c.cfg, use)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ A base comes from Debian packages (mmdebstrap). Other recipes add a layer: files
 of their own and steps, which run offline in a sandbox. docs/images.md describes
 the format.`,
 		Example: "  harness image build examples/mini/images",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    someArgs("RECIPE or FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var recipes []*image.Recipe
 			seen := map[string]bool{}
@@ -62,7 +62,7 @@ the format.`,
 					}
 				}
 			}
-			return c.withImages(cmd.Context(), runtime, func(b *image.Builder) error {
+			return c.withImages(cmd.Context(), runtime, session.Work, func(b *image.Builder) error {
 				built, err := b.BuildAll(cmd.Context(), recipes, c.showBuild)
 				if err == nil && c.json {
 					err = c.app.JSON(built)
@@ -95,7 +95,7 @@ func (c *command) imageImportCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "import ARCHIVE|FOLDER", Short: "Bring the images of an OCI archive or layout", Args: exactArgs("ARCHIVE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withImages(cmd.Context(), "runsc", func(b *image.Builder) error {
+			return c.withImages(cmd.Context(), "runsc", session.Work, func(b *image.Builder) error {
 				refs, err := b.Store.Import(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -116,7 +116,7 @@ func (c *command) imageListCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the images that sandboxes can use", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withImages(cmd.Context(), "runsc", func(b *image.Builder) error {
+			return c.withImages(cmd.Context(), "runsc", session.Glance, func(b *image.Builder) error {
 				list, err := b.Store.List(cmd.Context())
 				if err != nil {
 					return err
@@ -137,9 +137,9 @@ func (c *command) imageListCmd() *cobra.Command {
 
 func (c *command) imageRmCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm IMAGE...", Short: "Take images out of the store", Args: cobra.MinimumNArgs(1),
+		Use: "rm IMAGE...", Short: "Take images out of the store", Args: someArgs("IMAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withImages(cmd.Context(), "runsc", func(b *image.Builder) error {
+			return c.withImages(cmd.Context(), "runsc", session.Glance, func(b *image.Builder) error {
 				return b.Store.Remove(cmd.Context(), args...)
 			})
 		},

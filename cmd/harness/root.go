@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -26,6 +27,8 @@ func newRoot(app *cli.App) *cobra.Command {
 		Use:           "harness",
 		Short:         "Evaluate coding agents on repository tasks, durably and in sandboxes",
 		Version:       buildinfo.Version(),
+		Args:          knownCommand,
+		RunE:          help,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {
@@ -51,6 +54,29 @@ func newRoot(app *cli.App) *cobra.Command {
 		c.upCmd(), c.downCmd(), c.statusCmd(), c.workerCmd(), c.versionCmd(),
 	)
 	return root
+}
+
+// group is a command that only holds others.
+func group(use, short string, sub ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: knownCommand, RunE: help}
+	cmd.AddCommand(sub...)
+	return cmd
+}
+
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// knownCommand refuses a word that names no command of cmd.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	// The distance up to which cobra finds a name near; its own check would set it.
+	cmd.SuggestionsMinimumDistance = 2
+	hint := "`" + cmd.CommandPath() + " --help` lists what there is"
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean `" + cmd.CommandPath() + " " + near[0] + "`? " + hint
+	}
+	return &cli.UsageError{Err: fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0]), Hint: hint}
 }
 
 // storeFlags are those of commands that read or write a run's record.
@@ -80,6 +106,19 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// someArgs wants at least one.
+func someArgs(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return &cli.UsageError{
+			Err:  fmt.Errorf("%s takes at least one %s; nothing was given", cmd.CommandPath(), name),
+			Hint: "`" + cmd.CommandPath() + " --help` says more",
+		}
+	}
+}
+
 func count(n int) string {
 	switch n {
 	case 0:
@@ -94,7 +133,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return &cli.UsageError{Err: errors.New(cmd.CommandPath() + " takes no argument " + args[0])}
+	return &cli.UsageError{
+		Err:  fmt.Errorf("%s takes no argument, and %q was given", cmd.CommandPath(), args[0]),
+		Hint: "`" + cmd.CommandPath() + " --help` lists the flags",
+	}
 }
 
 func (c *command) versionCmd() *cobra.Command {

@@ -18,15 +18,15 @@ import (
 )
 
 func (c *command) sandboxCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "sandbox", Short: "Look at sandboxes, clean up, check the machine"}
-	cmd.AddCommand(c.sandboxPsCmd(), c.sandboxGcCmd(), c.sandboxDoctorCmd())
-	return cmd
+	return group("sandbox", "Look at sandboxes, clean up, check the machine",
+		c.sandboxPsCmd(), c.sandboxGcCmd(), c.sandboxDoctorCmd(),
+	)
 }
 
 // withRuntime runs f with a runtime of this machine's private containerd. All
 // handlers see the same sandboxes.
 func (c *command) withRuntime(ctx context.Context, f func(sandbox.Runtime) error) (err error) {
-	s, err := session.OpenSandboxes(ctx, c.cfg)
+	s, err := session.OpenSandboxes(ctx, c.cfg, session.Glance)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (c *command) sandboxDoctorCmd() *cobra.Command {
 
 // doctorRuntimes starts a sandbox under each handler.
 func (c *command) doctorRuntimes(ctx context.Context) (out []doctor.Result) {
-	s, err := session.OpenSandboxes(ctx, c.cfg)
+	s, err := session.OpenSandboxes(ctx, c.cfg, session.Glance)
 	if err != nil {
 		return []doctor.Result{{Check: "containerd", Detail: err.Error(), Fix: "see above, or the end of containerd.log in the data folder"}}
 	}

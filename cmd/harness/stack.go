@@ -8,6 +8,7 @@ import (
 	"harness/eval"
 	"harness/internal/cli"
 	"harness/internal/localstack"
+	"harness/internal/session"
 	"harness/internal/stackd"
 	"harness/workflows"
 )
@@ -24,15 +25,21 @@ private containerd and a worker. Runs started later use it; "harness down" ends 
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Session = c.cfg
+			if err := o.Validate(); err != nil {
+				return &cli.UsageError{Err: err}
+			}
 			if foreground {
 				return stackd.Serve(cmd.Context(), o)
 			}
 			st, err := stackd.Up(cmd.Context(), o)
 			var running *localstack.RunningError
+			var mismatch *session.MismatchError
 			switch {
 			case errors.As(err, &running):
 				c.app.Note("the local stack is up already")
 				st = running.State
+			case errors.As(err, &mismatch):
+				return &cli.UsageError{Err: err}
 			case err != nil:
 				return err
 			}
@@ -53,7 +60,7 @@ func (c *command) downCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "down", Short: "End the local stack; runs, artifacts and images stay", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := localstack.Down(cmd.Context(), c.cfg.LocalStack("down"))
+			err := stackd.Down(cmd.Context(), c.cfg)
 			if errors.Is(err, localstack.ErrNotRunning) {
 				c.app.Note("the local stack is not up")
 				return nil
@@ -70,20 +77,29 @@ func (c *command) statusCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show the local stack", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			st, err := localstack.Find(c.cfg.LocalStack(""))
-			if errors.Is(err, localstack.ErrNotRunning) {
-				if c.json {
-					return c.app.JSON(map[string]bool{"up": false})
-				}
-				c.app.Note("the local stack is not up; `harness up` starts it")
-				return nil
-			}
-			if err != nil {
+			cfg := c.cfg.LocalStack("")
+			st, err := localstack.Find(cfg)
+			switch {
+			case err == nil && st.Temporal != "":
+				return c.printState(st)
+			case err == nil:
+				return c.notUp(false, "the local stack is not up; process %d has the sandboxes of this machine (%s)", st.Owner.Pid, st.Mode)
+			case !errors.Is(err, localstack.ErrNotRunning):
 				return err
+			case localstack.Left(cfg):
+				return c.notUp(true, "the local stack is not up: its process was killed. `harness up` takes over what it left, `harness down` ends that")
 			}
-			return c.printState(st)
+			return c.notUp(false, "the local stack is not up; `harness up` starts it")
 		},
 	}
+}
+
+func (c *command) notUp(left bool, format string, args ...any) error {
+	if c.json {
+		return c.app.JSON(map[string]bool{"up": false, "left_behind": left})
+	}
+	c.app.Note(format, args...)
+	return nil
 }
 
 func (c *command) printState(st localstack.State) error {
@@ -108,8 +124,8 @@ this command starts, or on the one given with --containerd.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Session = c.cfg
-			if o.Session.Temporal == "" {
-				return &cli.UsageError{Err: errors.New("no Temporal server; give --temporal ADDRESS (on one machine `harness up` brings a worker)")}
+			if err := o.Validate(); err != nil {
+				return &cli.UsageError{Err: err}
 			}
 			return stackd.ServeWorker(cmd.Context(), o)
 		},

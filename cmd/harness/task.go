@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -27,14 +26,12 @@ type trialArgs struct {
 }
 
 func (c *command) taskCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "task", Short: "Look at one task of a run"}
-	cmd.AddCommand(
+	return group("task", "Look at one task of a run",
 		c.trialCmd("show", "Show how a task ended and why", c.taskShow),
 		c.trialCmd("logs", "Print the test log", c.taskLogs),
 		c.trialCmd("diff", "Print the candidate's patch", c.taskDiff),
 		c.trialCmd("events", "Print what was observed: policy findings, limits, evidence", c.taskEvents),
 	)
-	return cmd
 }
 
 type trialFunc func(ctx context.Context, store artifacts.Store, t eval.TrialResult, a trialArgs) error
@@ -50,11 +47,8 @@ func (c *command) trialCmd(name, short string, f trialFunc) *cobra.Command {
 				return err
 			}
 			t, err := runs.Trial(ctx, store, args[0], args[1], a.attempt, a.round)
-			if errors.Is(err, runs.ErrNoRun) || errors.Is(err, runs.ErrNoResult) {
-				return &cli.UsageError{Err: err}
-			}
 			if err != nil {
-				return err
+				return asUsage(err)
 			}
 			return f(ctx, store, t, a)
 		},

@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -37,16 +38,51 @@ type App struct {
 	Getenv   func(string) string
 	Now      func() time.Time
 	Terminal bool // Err is one: progress may be redrawn
-	Width    int  // of the terminal, 0 when unknown
+	// OutTerminal: Out is one, so that long lines may be cut.
+	OutTerminal bool
+	// Size is that of the terminal as it is now, zeros when unknown; nil for none.
+	Size func() (width, height int)
+}
+
+// Width of the terminal in characters, 0 when there is none or it is unknown.
+func (a *App) Width() int {
+	w, _ := a.size()
+	return w
+}
+
+// OutWidth bounds the lines of what is printed to Out, 0 for no bound.
+func (a *App) OutWidth() int {
+	if !a.OutTerminal {
+		return 0
+	}
+	return a.Width()
+}
+
+// Height of the terminal in lines, 0 when there is none or it is unknown.
+func (a *App) Height() int {
+	_, h := a.size()
+	return h
+}
+
+func (a *App) size() (width, height int) {
+	if a.Size == nil {
+		return 0, 0
+	}
+	return a.Size()
 }
 
 // System is the process's own surroundings.
 func System() *App {
 	a := &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now}
+	a.OutTerminal = term.IsTerminal(int(os.Stdout.Fd()))
 	fd := int(os.Stderr.Fd())
 	if a.Terminal = term.IsTerminal(fd) && os.Getenv("TERM") != "dumb"; a.Terminal {
-		if w, _, err := term.GetSize(fd); err == nil {
-			a.Width = w
+		a.Size = func() (int, int) {
+			w, h, err := term.GetSize(fd)
+			if err != nil {
+				return 0, 0
+			}
+			return w, h
 		}
 	}
 	return a
@@ -88,9 +124,10 @@ type ExitError struct {
 
 func (e *ExitError) Error() string { return e.Msg }
 
-// ExitCode says how a process that ended with err exits, and prints the error to
-// Err; text in it may come from datasets or candidates, so it is escaped.
-func (a *App) ExitCode(err error) int {
+// ExitCode says how a process exits whose command ended with err under ctx, and
+// prints the error to Err; text in it may come from datasets or candidates, so it
+// is escaped.
+func (a *App) ExitCode(ctx context.Context, err error) int {
 	if err == nil {
 		return ExitOK
 	}
@@ -101,18 +138,32 @@ func (a *App) ExitCode(err error) int {
 		}
 		return exit.Code
 	}
+	if ctx.Err() != nil {
+		// Whatever it says, it failed because it was told to end.
+		a.Note("interrupted")
+		return ExitInterrupted
+	}
 	a.Note("harness: %s", escape.TerminalLines(err.Error()))
 	var usage *UsageError
-	switch {
-	case errors.As(err, &usage):
+	if errors.As(err, &usage) {
 		if usage.Hint != "" {
 			a.Note("%s", usage.Hint)
 		}
 		return ExitUsage
-	case errors.Is(err, context.Canceled):
-		return ExitInterrupted
 	}
 	return ExitFailure
+}
+
+// Count writes a number of things: "1 trial", "2 sandboxes", "0.5 cores".
+func Count[N int | int64 | float64](n N, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "s"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
 }
 
 // Size writes bytes the way people and the size flags do: "4GiB", "1.5MiB".

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"harness/artifacts"
 	"harness/datasets"
 	"harness/datasets/predictions"
 	"harness/eval"
@@ -20,7 +21,6 @@ import (
 	"harness/internal/runs"
 	"harness/internal/session"
 	"harness/scoring/grade"
-	"harness/worker"
 )
 
 // Options of Eval. Exactly one of Predictions, Gold and Noop is set.
@@ -55,20 +55,39 @@ func Eval(ctx context.Context, app *cli.App, o Options) error {
 	if err != nil {
 		return err
 	}
-	s, err := session.Open(ctx, o.Session, need(req.Spec))
+	if err := checkOut(o.OutDir); err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	d := demandOf(req, DatasetPath(o.Session, o.Dataset))
+	s, err := open(ctx, o.Session, req.Spec, d)
 	if err != nil {
 		return err
 	}
 	return inSession(ctx, app, s, func() error {
-		p, err := runs.Plan(ctx, s.Store, req)
-		if errors.Is(err, runs.ErrDifferent) {
-			return &cli.UsageError{Err: err}
-		}
+		p, err := plan(ctx, s.Store, req, o.RunID == "")
 		if err != nil {
 			return err
 		}
-		return follow(ctx, app, s, p, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
+		return follow(ctx, app, s, p, d, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
 	})
+}
+
+// plan stores the run. An id that was made, not given, is made different when
+// another run has it: two may start in the same second.
+func plan(ctx context.Context, store artifacts.Store, req runs.Request, made bool) (runs.Planned, error) {
+	id := req.Spec.RunID
+	for n := 2; ; n++ {
+		p, err := runs.Plan(ctx, store, req)
+		different := errors.Is(err, runs.ErrDifferent)
+		switch {
+		case made && (different || err == nil && p.Existed) && n < 100:
+			req.Spec.RunID = fmt.Sprintf("%s-%d", id, n)
+		case different:
+			return p, &cli.UsageError{Err: err}
+		default:
+			return p, err
+		}
+	}
 }
 
 // ResumeOptions of Resume.
@@ -81,9 +100,13 @@ type ResumeOptions struct {
 	OutDir     string
 }
 
+func (o *ResumeOptions) check() error {
+	return errors.Join(eval.ValidateRunID(o.RunID), checkWindow(o.Window, o.MaxMissing), checkOut(o.OutDir))
+}
+
 // Resume goes on with a stored run.
 func Resume(ctx context.Context, app *cli.App, o ResumeOptions) error {
-	if err := eval.ValidateRunID(o.RunID); err != nil {
+	if err := o.check(); err != nil {
 		return &cli.UsageError{Err: err}
 	}
 	// The spec says which runtime and how many slots an own stack needs.
@@ -98,12 +121,16 @@ func Resume(ctx context.Context, app *cli.App, o ResumeOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := session.Open(ctx, o.Session, need(p.Spec))
+	d, err := storedDemand(ctx, store, p.Spec)
+	if err != nil {
+		return err
+	}
+	s, err := open(ctx, o.Session, p.Spec, d)
 	if err != nil {
 		return err
 	}
 	return inSession(ctx, app, s, func() error {
-		return follow(ctx, app, s, p, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
+		return follow(ctx, app, s, p, d, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
 	})
 }
 
@@ -119,8 +146,14 @@ func inSession(ctx context.Context, app *cli.App, s *session.Session, f func() e
 	return err
 }
 
-func need(spec eval.RunSpec) session.Need {
-	return session.Need{Handlers: []string{spec.Runtime}, Slots: worker.Slots(spec.Limits)}
+// open opens a session that can carry out a run of the spec.
+func open(ctx context.Context, cfg session.Config, spec eval.RunSpec, d demand) (*session.Session, error) {
+	s, err := session.Open(ctx, cfg, session.Need{Handlers: []string{spec.Runtime}, Slots: d.slots()})
+	var mismatch *session.MismatchError
+	if errors.As(err, &mismatch) {
+		return nil, &cli.UsageError{Err: err}
+	}
+	return s, err
 }
 
 // request turns options into a run, reading dataset and predictions.
@@ -216,18 +249,29 @@ func (o *Options) check() error {
 		return errors.New("no dataset; give one with -d FILE")
 	case n != 1:
 		return errors.New("give exactly one candidate: -p PREDICTIONS, --gold or --noop")
+	case o.Runtime != "runsc" && o.Runtime != "runc" && !strings.HasPrefix(o.Runtime, "io.containerd."):
+		return fmt.Errorf("runtime %q is not known; known are runsc (gVisor) and runc", o.Runtime)
 	case o.Network != string(eval.NetworkNone):
 		return fmt.Errorf("network policy %q is not supported; sandboxes have no network (\"none\")", o.Network)
 	case o.Attempts < 1:
 		return fmt.Errorf("--attempts %d: at least 1 is needed", o.Attempts)
 	case o.MaxTries < 1:
 		return fmt.Errorf("--max-tries %d: at least 1 is needed", o.MaxTries)
-	case o.Window < 0:
-		return fmt.Errorf("-j %d: at least 1 trial must be in flight", o.Window)
-	case o.MaxMissing < 0:
-		return fmt.Errorf("--max-missing %d: must not be negative", o.MaxMissing)
 	}
-	return o.Limits.Validate()
+	return errors.Join(checkWindow(o.Window, o.MaxMissing), o.Limits.Validate())
+}
+
+// maxWindow is how many children Temporal lets one workflow have.
+const maxWindow = 2000
+
+func checkWindow(window, maxMissing int) error {
+	switch {
+	case window < 0 || window > maxWindow:
+		return fmt.Errorf("-j %d: between 1 and %d trials can be in flight", window, maxWindow)
+	case maxMissing < 0:
+		return fmt.Errorf("--max-missing %d: must not be negative", maxMissing)
+	}
+	return nil
 }
 
 // runID makes a name from what the run is about. Characters that ids may not

@@ -98,7 +98,7 @@ func buildImages(ctx context.Context, app *cli.App, o ImportOptions) (err error)
 	if err != nil {
 		return err
 	}
-	s, err := session.OpenSandboxes(ctx, o.Session)
+	s, err := session.OpenSandboxes(ctx, o.Session, session.Work)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,8 @@ func freeze(ctx context.Context, app *cli.App, o ImportOptions, tasks []eval.Tas
 		Limits: eval.DefaultLimits(), Network: eval.NetworkNone, Runtime: "runsc", Attempts: max(1, o.Runs), Rounds: 1,
 		Disclosure: "none", MaxInfraTries: 5, HarnessVersion: buildinfo.Version(), CreatedAt: app.Now().UTC(),
 	}
-	s, err := session.Open(ctx, o.Session, need(spec))
+	d := demandOf(runs.Request{Spec: spec, Tasks: tasks}, o.Out)
+	s, err := open(ctx, o.Session, spec, d)
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func freeze(ctx context.Context, app *cli.App, o ImportOptions, tasks []eval.Tas
 		for _, candidate := range []string{eval.CandidateGold, eval.CandidateNoop} {
 			spec.Candidate, spec.Agent = candidate, candidate
 			spec.RunID = fmt.Sprintf("freeze-%.12s-%s-%d", digest, candidate, spec.Attempts)
-			if err := observe(ctx, app, s, spec, tasks, observed); err != nil {
+			if err := observe(ctx, app, s, spec, d, tasks, observed); err != nil {
 				return err
 			}
 		}
@@ -157,12 +158,12 @@ type observation struct {
 	ends       []eval.TrialResult // of runs that were not graded
 }
 
-func observe(ctx context.Context, app *cli.App, s *session.Session, spec eval.RunSpec, tasks []eval.Task, into map[string]*observation) error {
+func observe(ctx context.Context, app *cli.App, s *session.Session, spec eval.RunSpec, d demand, tasks []eval.Task, into map[string]*observation) error {
 	p, err := runs.Plan(ctx, s.Store, runs.Request{Spec: spec, Tasks: tasks, Patch: func(t *eval.Task) *string { return &t.Patch }})
 	if err != nil {
 		return err
 	}
-	if err := carryOut(ctx, app, s, p, 0); err != nil {
+	if err := carryOut(ctx, app, s, p, d, 0); err != nil {
 		return err
 	}
 	for r, err := range activities.Results(ctx, s.Store, p.Spec) {
@@ -199,6 +200,9 @@ func writeFrozen(ctx context.Context, app *cli.App, o ImportOptions, tasks []eva
 	frozen := 0
 	for i, t := range tasks {
 		ob := observed[t.InstanceID]
+		if ob == nil {
+			return fmt.Errorf("freeze: the runs have no record of %s", t.InstanceID)
+		}
 		f, err := releasepinned.Freeze(t, ob.gold, ob.noop)
 		if err != nil {
 			for _, r := range ob.ends {

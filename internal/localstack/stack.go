@@ -13,10 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"harness/internal/proc"
 )
@@ -29,19 +26,31 @@ type Config struct {
 	SearchAttributes []string
 	// S3 asks for an S3 server, too.
 	S3 bool
-	// Mode is told by Status: "up" (stays) or "embedded" (ends with its owner).
-	Mode   string
-	Logger *slog.Logger
+	// ContainerdOnly leaves Temporal out: what builds or looks at images needs none.
+	ContainerdOnly bool
+	// Mode and Version are told to other processes by State.
+	Mode    string // a Mode constant
+	Version string // of the owner's build
+	Logger  *slog.Logger
 	// Note is called with a line for people about each thing that is started. Nil is silent.
 	Note func(string)
 }
+
+// What an owner has its stack for.
+const (
+	ModeUp        = "up"        // stays until it is ended
+	ModeEmbedded  = "embedded"  // ends with the run that its owner carries out
+	ModeSandboxes = "sandboxes" // containerd only, ends with the images or sandboxes that its owner handles
+	ModeWorker    = "worker"    // containerd only, for a worker of a Temporal server elsewhere
+)
 
 // State is what is known of a stack, as stored in state.json while it is up.
 type State struct {
 	Owner      proc.ID   `json:"owner"`
 	Mode       string    `json:"mode"`
+	Version    string    `json:"version"`
 	StartedAt  time.Time `json:"started_at"`
-	Temporal   string    `json:"temporal"`    // host:port
+	Temporal   string    `json:"temporal"`    // host:port, "" without one
 	TemporalUI string    `json:"temporal_ui"` // URL
 	Containerd string    `json:"containerd"`  // socket
 	S3Endpoint string    `json:"s3_endpoint,omitempty"`
@@ -99,7 +108,7 @@ func Start(ctx context.Context, cfg Config) (_ *Stack, err error) {
 	if err := os.MkdirAll(cfg.dir(), 0o755); err != nil {
 		return nil, fmt.Errorf("start the local stack: %w", err)
 	}
-	lock, err := ownerLock(cfg)
+	lock, err := takeOwnership(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -124,25 +133,6 @@ func Start(ctx context.Context, cfg Config) (_ *Stack, err error) {
 	return s, s.save(func(*State) {})
 }
 
-// ownerLock is held for as long as the owner lives; the kernel gives it back
-// when it dies, so a stale pid file can't be believed.
-func ownerLock(cfg Config) (*os.File, error) {
-	f, err := os.OpenFile(cfg.lockPath(), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("lock the local stack: %w", err)
-	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == nil {
-		return f, nil
-	}
-	f.Close()
-	if !errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, fmt.Errorf("lock the local stack: %w", err)
-	}
-	st, _ := readState(cfg) // may not be written yet
-	return nil, &RunningError{State: st}
-}
-
 func (s *Stack) startAll(ctx context.Context) error {
 	start := time.Now()
 	var wg sync.WaitGroup
@@ -151,10 +141,12 @@ func (s *Stack) startAll(ctx context.Context) error {
 		wg.Add(1)
 		go func() { defer wg.Done(); errs[i] = f() }()
 	}
-	run(0, func() (err error) {
-		s.temporal, err = StartTemporal(ctx, s.temporalConfig())
-		return err
-	})
+	if !s.cfg.ContainerdOnly {
+		run(0, func() (err error) {
+			s.temporal, err = StartTemporal(ctx, s.temporalConfig())
+			return err
+		})
+	}
 	run(1, func() (err error) {
 		s.containerd, err = StartContainerd(ctx, s.containerdConfig())
 		return err
@@ -174,13 +166,16 @@ func (s *Stack) startAll(ctx context.Context) error {
 		return err
 	}
 	s.state = State{
-		Owner: proc.Self(), Mode: s.cfg.Mode, StartedAt: start.UTC(),
-		Temporal: s.temporalConfig().Address(), TemporalUI: s.temporalConfig().UI(),
+		Owner: proc.Self(), Mode: s.cfg.Mode, Version: s.cfg.Version, StartedAt: start.UTC(),
 		Containerd: s.containerd.Socket(),
 	}
 	if s.s3 != nil {
 		s.state.S3Endpoint = "http://" + loopback(s.ports.S3)
 	}
+	if s.temporal == nil {
+		return nil
+	}
+	s.state.Temporal, s.state.TemporalUI = s.temporalConfig().Address(), s.temporalConfig().UI()
 	s.cfg.note("started Temporal (web UI %s) and a private containerd in %.1f s", s.state.TemporalUI, time.Since(start).Seconds())
 	return nil
 }
@@ -242,10 +237,12 @@ const superviseEvery = 300 * time.Millisecond
 
 // supervise starts a part again that ended although nobody asked it to.
 func (s *Stack) supervise(ctx context.Context) {
-	s.watch(ctx, "temporal", func() bool { return s.temporal.Alive() }, func() error {
-		d, err := StartTemporal(ctx, s.temporalConfig())
-		return s.replaced(err, func() { s.temporal = d })
-	})
+	if s.temporal != nil {
+		s.watch(ctx, "temporal", func() bool { return s.temporal.Alive() }, func() error {
+			d, err := StartTemporal(ctx, s.temporalConfig())
+			return s.replaced(err, func() { s.temporal = d })
+		})
+	}
 	s.watch(ctx, "containerd", func() bool { return s.containerd.Alive() }, func() error {
 		c, err := StartContainerd(ctx, s.containerdConfig())
 		return s.replaced(err, func() { s.containerd = c })
@@ -349,101 +346,4 @@ func (s *Stack) Stop(ctx context.Context) error {
 	}
 	errs = append(errs, s.lock.Close())
 	return errors.Join(errs...)
-}
-
-// Find returns the state of the stack whose owner lives, or ErrNotRunning.
-func Find(cfg Config) (State, error) {
-	if _, err := os.Stat(cfg.lockPath()); errors.Is(err, fs.ErrNotExist) {
-		return State{}, ErrNotRunning
-	}
-	lock, err := ownerLock(cfg)
-	if err == nil {
-		return State{}, errors.Join(ErrNotRunning, lock.Close())
-	}
-	var running *RunningError
-	if errors.As(err, &running) {
-		return running.State, nil
-	}
-	return State{}, err
-}
-
-// Down asks the owner of the stack to end it, or ends what a killed owner left.
-// It returns ErrNotRunning when there was nothing.
-func Down(ctx context.Context, cfg Config) error {
-	st, err := Find(cfg)
-	if err == nil {
-		return stopOwner(ctx, cfg, st)
-	}
-	if !errors.Is(err, ErrNotRunning) {
-		return err
-	}
-	left := leftDaemons(cfg)
-	_, stateErr := os.Stat(cfg.stateFile())
-	if len(left) == 0 && stateErr != nil {
-		return ErrNotRunning
-	}
-	// A half-dead stack is started as a whole and then stopped in order: that is
-	// the one path that knows how to leave nothing.
-	s, err := Start(ctx, cfg)
-	if err != nil {
-		return fmt.Errorf("take over what a killed stack left: %w", err)
-	}
-	return s.Stop(ctx)
-}
-
-func stopOwner(ctx context.Context, cfg Config, st State) error {
-	if st.Owner.Pid == 0 {
-		return errors.New("the local stack is just being started by another process; try again")
-	}
-	if err := st.Owner.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("stop the local stack: %w", err)
-	}
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if _, err := Find(cfg); errors.Is(err, ErrNotRunning) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("stop the local stack: process %d does not end: %w", st.Owner.Pid, ctx.Err())
-		case <-tick.C:
-		}
-	}
-}
-
-// leftDaemons finds what a killed owner left running besides containerd, which
-// StartContainerd takes over by itself.
-func leftDaemons(cfg Config) []*Daemon {
-	var out []*Daemon
-	for _, dc := range []DaemonConfig{
-		TemporalConfig{Dir: filepath.Join(cfg.dir(), "temporal"), ToolsDir: cfg.ToolsDir, Logger: cfg.Logger}.daemon(),
-		S3Config{Dir: filepath.Join(cfg.dir(), "s3"), ToolsDir: cfg.ToolsDir, Logger: cfg.Logger}.daemon(),
-	} {
-		if d, err := FindDaemon(dc); err == nil {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
-func stopLeftDaemons(ctx context.Context, cfg Config) error {
-	for _, d := range leftDaemons(cfg) {
-		if err := d.Stop(ctx); err != nil {
-			return fmt.Errorf("end what a killed stack left: %w", err)
-		}
-	}
-	return nil
-}
-
-func readState(cfg Config) (State, error) {
-	var st State
-	b, err := os.ReadFile(cfg.stateFile())
-	if err != nil {
-		return st, fmt.Errorf("read the state of the local stack: %w", err)
-	}
-	if err := json.Unmarshal(b, &st); err != nil {
-		return st, fmt.Errorf("read the state of the local stack: %s is damaged: %w", cfg.stateFile(), err)
-	}
-	return st, nil
 }

@@ -3,7 +3,6 @@ package localstack
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -84,7 +83,7 @@ func pingTemporal(ctx context.Context, address string) error {
 	if err := conn.Close(); err != nil {
 		return err
 	}
-	quiet := log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	quiet := log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	c, err := client.NewLazyClient(client.Options{HostPort: address, Logger: quiet})
 	if err != nil {
 		return err

@@ -18,30 +18,40 @@ import (
 type Sandboxes struct {
 	Socket string
 	cfg    Config
-	own    *localstack.Containerd
+	own    *localstack.Stack
 	open   []*containerd.Runtime
 }
 
+// Use says how long a command needs the private containerd.
+type Use int
+
+const (
+	// Glance takes the containerd of whoever has one now.
+	Glance Use = iota
+	// Work takes that of a stack that stays, else waits for one of its own.
+	Work
+)
+
 // OpenSandboxes connects to the private containerd.
-func OpenSandboxes(ctx context.Context, cfg Config) (*Sandboxes, error) {
-	st, err := localstack.Find(cfg.LocalStack(""))
-	switch {
-	case err == nil && st.Containerd != "":
-		return &Sandboxes{Socket: st.Containerd, cfg: cfg}, nil
-	case err == nil:
-		return nil, errors.New("the local stack is just being started; try again in a few seconds")
-	case !errors.Is(err, localstack.ErrNotRunning):
-		return nil, err
+func OpenSandboxes(ctx context.Context, cfg Config, use Use) (*Sandboxes, error) {
+	s := &Sandboxes{cfg: cfg}
+	fits := func(st localstack.State) bool {
+		return st.Containerd != "" && (use == Glance || st.Mode == localstack.ModeUp)
 	}
-	cd, err := localstack.StartContainerd(ctx, localstack.ContainerdConfig{
-		Dir: filepath.Join(cfg.Home, "containerd"), ToolsDir: cfg.ToolsDir, Logger: cfg.Logger,
-	})
-	if err != nil {
-		return nil, err
+	join := func(st localstack.State) error {
+		s.Socket = st.Containerd
+		return nil
 	}
-	s := &Sandboxes{Socket: cd.Socket(), cfg: cfg}
-	if !cd.Adopted() {
-		s.own = cd
+	start := func() (err error) {
+		own := cfg.LocalStack(localstack.ModeSandboxes)
+		own.ContainerdOnly = true
+		if s.own, err = localstack.Start(ctx, own); err == nil {
+			s.Socket = s.own.State().Containerd
+		}
+		return err
+	}
+	if err := turn(ctx, cfg, fits, join, start); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

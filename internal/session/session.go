@@ -6,17 +6,18 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/client"
 
 	"harness/artifacts"
+	"harness/internal/buildinfo"
 	"harness/internal/localstack"
 	"harness/internal/runs"
 	"harness/internal/temporalx"
@@ -24,88 +25,18 @@ import (
 	"harness/workflows"
 )
 
-// Config is what the flags and the environment say.
-type Config struct {
-	Home      string
-	ToolsDir  string
-	Temporal  string // "" means this machine
-	Namespace string
-	Store     string // "" means the stack's
-	// SharedStore: the folder given as Store is one that the workers see, too.
-	SharedStore bool
-	Logger      *slog.Logger
-	Note        func(string) // for people; nil is silent
-}
-
-// Defaults fills in the folders from the environment.
-func (c *Config) Defaults(getenv func(string) string) {
-	if c.Home == "" {
-		c.Home = getenv("HARNESS_HOME")
-	}
-	if c.Home == "" {
-		c.Home = "/var/lib/harness"
-		if home := getenv("HOME"); os.Geteuid() != 0 && home != "" {
-			c.Home = filepath.Join(home, ".local", "share", "harness")
-		}
-	}
-	if c.ToolsDir == "" {
-		c.ToolsDir = getenv("HARNESS_TOOLS")
-	}
-	if c.ToolsDir == "" {
-		c.ToolsDir = filepath.Join(c.Home, "tools")
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Note == nil {
-		c.Note = func(string) {}
-	}
-}
-
-// LocalStack is the stack of this configuration's home.
-func (c Config) LocalStack(mode string) localstack.Config {
-	return localstack.Config{
-		Home: c.Home, ToolsDir: c.ToolsDir, SearchAttributes: workflows.SearchAttributes(),
-		Mode: mode, Logger: c.Logger, Note: c.Note,
-	}
-}
-
-// StoreURL is where artifacts live when nothing else is said.
-func (c Config) StoreURL() string {
-	if c.Store != "" {
-		return c.Store
-	}
-	return filepath.Join(c.Home, "artifacts")
-}
-
-// OpenStore opens an artifact store. For the local stack's own S3 server the keys
-// are the stack's, otherwise the environment's.
-func (c Config) OpenStore(ctx context.Context, url string) (artifacts.Store, error) {
-	getenv := os.Getenv
-	if strings.HasPrefix(url, "s3://") {
-		keys, err := localstack.S3Keys(c.LocalStack(""), url)
-		if err != nil {
-			return nil, err
-		}
-		getenv = func(name string) string {
-			if v, ok := keys[name]; ok {
-				return v
-			}
-			return os.Getenv(name)
-		}
-	}
-	return worker.OpenStore(ctx, url, getenv)
-}
-
 // Kind of a session.
 type Kind int
 
 // The three kinds.
 const (
 	Embedded Kind = iota + 1 // stack and worker are this process's own
-	Local                    // a stack that `harness up` left running
+	Local                    // a stack of another process of this machine
 	Remote                   // --temporal
 )
+
+// LocalHandlers are the runtimes that the worker of `harness up` offers.
+var LocalHandlers = []string{"runsc", "runc"}
 
 // Session is open until Close.
 type Session struct {
@@ -114,9 +45,11 @@ type Session struct {
 	Client client.Client
 	UI     string // of Temporal, "" when not known
 
-	slots  int // of the worker on this machine, 0 when it is elsewhere
-	stack  *localstack.Stack
-	worker *worker.Worker
+	slots      int    // of the worker on this machine, 0 when it is elsewhere
+	containerd string // socket of this machine's, "" when it is elsewhere
+	cfg        Config
+	stack      *localstack.Stack
+	worker     *worker.Worker
 }
 
 // Slots is how many sandboxes are executed at once; 0 when
@@ -129,39 +62,58 @@ type Need struct {
 	Slots    int
 }
 
-// Open picks the kind and brings up what is missing.
+// MismatchError says that what is asked for does not fit what is up: the caller
+// has to ask for something else.
+type MismatchError struct{ Reason string }
+
+func (e *MismatchError) Error() string { return e.Reason }
+
+func mismatch(format string, args ...any) error {
+	return &MismatchError{fmt.Sprintf(format, args...)}
+}
+
+// Open picks the kind and brings up what is missing. While another command has
+// this machine's sandboxes to itself it waits.
 func Open(ctx context.Context, cfg Config, need Need) (*Session, error) {
 	if cfg.Temporal != "" {
 		return openRemote(ctx, cfg)
 	}
-	st, err := localstack.Find(cfg.LocalStack("embedded"))
-	if err == nil {
-		return openLocal(ctx, cfg, st)
-	}
-	if !errors.Is(err, localstack.ErrNotRunning) {
-		return nil, err
-	}
-	return openEmbedded(ctx, cfg, need)
+	var s *Session
+	err := turn(ctx, cfg, func(st localstack.State) bool { return st.Mode == localstack.ModeUp && st.Ready },
+		func(st localstack.State) (err error) {
+			s, err = openLocal(ctx, cfg, st, need.Handlers)
+			return err
+		},
+		func() (err error) {
+			s, err = openEmbedded(ctx, cfg, need)
+			return err
+		})
+	return s, err
 }
 
 // Connect opens a session without starting anything: ErrNotRunning when there is
-// no stack and no address.
+// no stack with a Temporal and no address.
 func Connect(ctx context.Context, cfg Config) (*Session, error) {
 	if cfg.Temporal != "" {
 		return openRemote(ctx, cfg)
 	}
-	st, err := localstack.Find(cfg.LocalStack("embedded"))
-	if err != nil {
+	st, err := localstack.Find(cfg.LocalStack(""))
+	switch {
+	case err != nil:
 		return nil, err
+	case st.Temporal == "":
+		return nil, localstack.ErrNotRunning
+	case !st.Ready:
+		return nil, fmt.Errorf("the local stack (%s) is not ready yet; try again in a few seconds", holder(st))
 	}
-	return openLocal(ctx, cfg, st)
+	return openLocal(ctx, cfg, st, nil)
 }
 
 func openRemote(ctx context.Context, cfg Config) (*Session, error) {
-	if !strings.HasPrefix(cfg.Store, "s3://") && !cfg.SharedStore {
-		return nil, fmt.Errorf("with --temporal the workers are elsewhere and need the same store: give --store s3://bucket/prefix, or say --shared-store if the folder %q is one they all see", cfg.StoreURL())
+	if err := cfg.CheckShared(); err != nil {
+		return nil, err
 	}
-	s := &Session{Kind: Remote}
+	s := &Session{Kind: Remote, cfg: cfg}
 	var err error
 	if s.Store, err = cfg.OpenStore(ctx, cfg.StoreURL()); err != nil {
 		return nil, err
@@ -170,14 +122,19 @@ func openRemote(ctx context.Context, cfg Config) (*Session, error) {
 	return s, err
 }
 
-func openLocal(ctx context.Context, cfg Config, st localstack.State) (*Session, error) {
-	if !st.Ready {
-		return nil, fmt.Errorf("the local stack (process %d) is still starting, or belongs to a `harness eval` that is not ready yet; try again in a few seconds", st.Owner.Pid)
+func openLocal(ctx context.Context, cfg Config, st localstack.State, handlers []string) (*Session, error) {
+	if cfg.Store != "" && !cfg.SameStore(st.Store) {
+		return nil, mismatch("the local stack that is up keeps its artifacts in %s, not in %s; leave --store out, or `harness down` first", st.Store, cfg.Store)
 	}
-	if cfg.Store != "" && !sameStore(cfg.Store, st.Store) {
-		return nil, fmt.Errorf("the local stack that is up keeps its artifacts in %s, not in %s; leave --store out, or `harness down` first", st.Store, cfg.Store)
+	for _, h := range handlers {
+		if !slices.Contains(LocalHandlers, h) {
+			return nil, mismatch("the local stack that is up offers the runtimes %s, not %s; `harness down` first, then the run brings up its own", strings.Join(LocalHandlers, " and "), h)
+		}
 	}
-	s := &Session{Kind: Local, UI: st.TemporalUI, slots: st.Slots}
+	if mine := buildinfo.Version(); st.Version != mine {
+		cfg.Note(fmt.Sprintf("note: the local stack that is up is of version %s, this command of %s. The stack's own build does the work; `harness down && harness up` brings up this one", cmp.Or(st.Version, "(unknown)"), mine))
+	}
+	s := &Session{Kind: Local, UI: st.TemporalUI, slots: st.Slots, containerd: st.Containerd, cfg: cfg}
 	var err error
 	if s.Store, err = cfg.OpenStore(ctx, st.Store); err != nil {
 		return nil, err
@@ -186,20 +143,12 @@ func openLocal(ctx context.Context, cfg Config, st localstack.State) (*Session, 
 	return s, err
 }
 
-func sameStore(a, b string) bool {
-	if strings.HasPrefix(a, "s3://") {
-		return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
-	}
-	abs, err := filepath.Abs(a)
-	return err == nil && abs == b
-}
-
 func openEmbedded(ctx context.Context, cfg Config, need Need) (_ *Session, err error) {
-	s := &Session{Kind: Embedded, slots: need.Slots}
+	s := &Session{Kind: Embedded, slots: need.Slots, cfg: cfg}
 	if s.Store, err = cfg.OpenStore(ctx, cfg.StoreURL()); err != nil {
 		return nil, err
 	}
-	if s.stack, err = localstack.Start(ctx, cfg.LocalStack("embedded")); err != nil {
+	if s.stack, err = localstack.Start(ctx, cfg.LocalStack(localstack.ModeEmbedded)); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -208,7 +157,7 @@ func openEmbedded(ctx context.Context, cfg Config, need Need) (_ *Session, err e
 		}
 	}()
 	st := s.stack.State()
-	s.UI = st.TemporalUI
+	s.UI, s.containerd = st.TemporalUI, st.Containerd
 	// A run whose process was killed would be taken up by this worker, too. It is
 	// ended here: its results are stored, and `harness resume` goes on with it.
 	if err := endInterrupted(ctx, cfg, st); err != nil {

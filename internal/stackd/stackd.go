@@ -8,11 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -21,9 +16,6 @@ import (
 	"harness/internal/session"
 	"harness/worker"
 )
-
-// Handlers are the runtimes that a local worker offers.
-var Handlers = []string{"runsc", "runc"}
 
 // Options of Up and Serve.
 type Options struct {
@@ -40,88 +32,23 @@ func (o Options) slots() int {
 	return worker.Slots(o.Limits)
 }
 
-const (
-	localBucket = "harness"
-	upTimeout   = 2 * time.Minute
-)
-
-// Up starts the stack as a process of its own and waits until its worker polls.
-// *localstack.RunningError says that it is up already.
-func Up(ctx context.Context, o Options) (localstack.State, error) {
-	cfg := o.Session.LocalStack("up")
-	if st, err := localstack.Find(cfg); err == nil {
-		if st.Ready {
-			return st, &localstack.RunningError{State: st}
-		}
-		return waitReady(ctx, cfg, nil)
+// Validate refuses what could never work.
+func (o Options) Validate() error {
+	switch {
+	case o.Slots < 0:
+		return fmt.Errorf("--slots %d: at least 1 sandbox must fit", o.Slots)
+	case o.S3 && o.Session.Store != "":
+		return errors.New("--s3 keeps artifacts in the stack's own S3 server, --store elsewhere; give one of them")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return localstack.State{}, fmt.Errorf("start the local stack: %w", err)
-	}
-	logFile := filepath.Join(cfg.Home, "stack", "harness.log")
-	if err := os.MkdirAll(filepath.Dir(logFile), 0o755); err != nil {
-		return localstack.State{}, fmt.Errorf("start the local stack: %w", err)
-	}
-	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
-	if err != nil {
-		return localstack.State{}, fmt.Errorf("start the local stack: %w", err)
-	}
-	defer log.Close()
-	args := []string{"up", "--foreground", "-v", "--home", cfg.Home, "--slots", strconv.Itoa(o.slots())}
-	if o.S3 {
-		args = append(args, "--s3")
-	}
-	if o.Session.Store != "" {
-		args = append(args, "--store", o.Session.Store)
-	}
-	// Not CommandContext: it outlives this command.
-	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), "HARNESS_TOOLS="+o.Session.ToolsDir)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return localstack.State{}, fmt.Errorf("start the local stack: %w", err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	st, err := waitReady(ctx, cfg, ended)
-	if err != nil {
-		return st, fmt.Errorf("start the local stack: %w; its log is %s%s", err, logFile, tail(logFile))
-	}
-	return st, nil
+	return o.Limits.Validate()
 }
 
-func waitReady(ctx context.Context, cfg localstack.Config, ended <-chan error) (localstack.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, upTimeout)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if st, err := localstack.Find(cfg); err == nil && st.Ready {
-			return st, nil
-		}
-		select {
-		case err := <-ended:
-			return localstack.State{}, fmt.Errorf("it ended at once (%v)", err)
-		case <-ctx.Done():
-			return localstack.State{}, fmt.Errorf("it is not ready: %w", ctx.Err())
-		case <-tick.C:
-		}
-	}
-}
-
-func tail(path string) string {
-	b, err := os.ReadFile(path)
-	if err != nil || len(b) == 0 {
-		return ""
-	}
-	return ", which ends:\n" + string(b[max(0, len(b)-1500):])
-}
+// localBucket is where runs are kept in the stack's own S3 server.
+const localBucket = "harness"
 
 // Serve owns the stack until ctx ends.
 func Serve(ctx context.Context, o Options) (err error) {
-	sc := o.Session.LocalStack("up")
+	sc := o.Session.LocalStack(localstack.ModeUp)
 	sc.S3 = o.S3
 	stack, err := localstack.Start(ctx, sc)
 	if err != nil {
@@ -135,7 +62,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	w, err := session.StartWorker(ctx, o.Session, stack, store, session.Need{Handlers: Handlers, Slots: o.slots()})
+	w, err := session.StartWorker(ctx, o.Session, stack, store, session.Need{Handlers: session.LocalHandlers, Slots: o.slots()})
 	if err != nil {
 		return err
 	}
@@ -154,6 +81,19 @@ type WorkerOptions struct {
 	Limits     eval.Limits
 }
 
+// Validate refuses what could never work.
+func (o WorkerOptions) Validate() error {
+	switch {
+	case o.Session.Temporal == "":
+		return errors.New("no Temporal server; give --temporal ADDRESS (on one machine `harness up` brings a worker)")
+	case o.Slots < 0:
+		return fmt.Errorf("--slots %d: at least 1 sandbox must fit", o.Slots)
+	case len(o.Handlers) == 0:
+		return errors.New("no runtime to offer; give --runtime, or leave it out")
+	}
+	return errors.Join(o.Session.CheckShared(), o.Limits.Validate())
+}
+
 // ServeWorker serves a Temporal server elsewhere until ctx ends.
 func ServeWorker(ctx context.Context, o WorkerOptions) (err error) {
 	store, err := o.Session.OpenStore(ctx, o.Session.StoreURL())
@@ -164,16 +104,18 @@ func ServeWorker(ctx context.Context, o WorkerOptions) (err error) {
 		o.Slots = worker.Slots(o.Limits)
 	}
 	if o.Containerd == "" {
-		cd, err := localstack.StartContainerd(ctx, localstack.ContainerdConfig{
-			Dir: filepath.Join(o.Session.Home, "containerd"), ToolsDir: o.Session.ToolsDir, Logger: o.Session.Logger,
-		})
+		own := o.Session.LocalStack(localstack.ModeWorker)
+		own.ContainerdOnly = true
+		stack, err := localstack.Start(ctx, own)
+		var running *localstack.RunningError
+		if errors.As(err, &running) {
+			return fmt.Errorf("the sandboxes of %s belong to another process: %w; give this worker a folder of its own with --home, or a containerd with --containerd", o.Session.Home, err)
+		}
 		if err != nil {
 			return err
 		}
-		if !cd.Adopted() {
-			defer func() { err = errors.Join(err, cd.Stop(context.WithoutCancel(ctx))) }()
-		}
-		o.Containerd = cd.Socket()
+		defer func() { err = errors.Join(err, stack.Stop(ctx)) }()
+		o.Containerd = stack.State().Containerd
 	}
 	w, err := worker.Start(ctx, worker.Config{
 		Temporal: o.Session.Temporal, Namespace: o.Session.Namespace, Store: store,
@@ -193,14 +135,16 @@ func Print(w io.Writer, st localstack.State) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	rows := [][2]string{
 		{"process", fmt.Sprintf("%d (%s, since %s)", st.Owner.Pid, st.Mode, st.StartedAt.Local().Format(time.DateTime))},
-		{"temporal", st.Temporal}, {"web UI", st.TemporalUI}, {"containerd", st.Containerd},
-		{"artifacts", st.Store}, {"slots", strconv.Itoa(st.Slots)},
+		{"version", st.Version}, {"temporal", st.Temporal}, {"web UI", st.TemporalUI}, {"containerd", st.Containerd},
+		{"s3", st.S3Endpoint}, {"artifacts", st.Store},
 	}
-	if st.S3Endpoint != "" {
-		rows = append(rows, [2]string{"s3", st.S3Endpoint})
+	if st.Slots > 0 {
+		rows = append(rows, [2]string{"slots", fmt.Sprintf("%d (sandboxes at once)", st.Slots)})
 	}
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\n", r[0], r[1])
+		if r[1] != "" {
+			fmt.Fprintf(t, "%s\t%s\n", r[0], r[1])
+		}
 	}
 	return t.Flush()
 }

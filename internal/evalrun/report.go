@@ -1,0 +1,173 @@
+package evalrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"harness/activities"
+	"harness/artifacts"
+	"harness/artifacts/dir"
+	"harness/eval"
+	"harness/internal/cli"
+	"harness/internal/localstack"
+	"harness/internal/runs"
+	"harness/internal/session"
+	"harness/reports"
+)
+
+// StoreOf is the store of a command that opens no session: the running stack's, if
+// there is one.
+func StoreOf(cfg session.Config) string {
+	if cfg.Store == "" && cfg.Temporal == "" {
+		if st, err := localstack.Find(cfg.LocalStack("")); err == nil && st.Store != "" {
+			return st.Store
+		}
+	}
+	return cfg.StoreURL()
+}
+
+// conclude shows the report of a run that has ended and says how the command exits.
+func conclude(ctx context.Context, app *cli.App, store artifacts.Store, run string, o show) error {
+	sum, err := reports.ReadSummary(ctx, store, run)
+	if err != nil {
+		return fmt.Errorf("read the report of run %s: %w", run, err)
+	}
+	where := func(name string) string { return store.URL(eval.ReportKey(run, name)) }
+	if o.outDir != "" {
+		if err := copyReport(ctx, store, run, o.outDir); err != nil {
+			return fmt.Errorf("%w; the report itself is whole, at %s", err, where(""))
+		}
+		where = func(name string) string { return filepath.Join(o.outDir, name) }
+	}
+	if err := printReport(app, sum, o.json); err != nil {
+		return err
+	}
+	if !o.json {
+		fmt.Fprintf(app.Out, "\nsummary  %s\ntrials   %s\n", where(reports.FileSummary), where(reports.FileTrials))
+	}
+	if n := missing(sum); n > o.maxMissing {
+		return &cli.ExitError{Code: cli.ExitMissing, Msg: fmt.Sprintf("%s missing (%d infra errors, %d unfinished), %d allowed; `harness resume %s` tries them again",
+			cli.Count(n, "result"), infra(sum), n-infra(sum), o.maxMissing, run)}
+	}
+	return nil
+}
+
+func printReport(app *cli.App, sum reports.Summary, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = reports.WriteJSON(app.Out, sum)
+	} else {
+		err = reports.RenderTable(app.Out, sum, app.OutWidth())
+	}
+	if err != nil {
+		return fmt.Errorf("print the report: %w", err)
+	}
+	return nil
+}
+
+func missing(s reports.Summary) int {
+	return s.Harness.NoResult + s.Harness.Outcomes[eval.Cancelled.String()] + infra(s)
+}
+
+func infra(s reports.Summary) int { return s.Harness.Outcomes[eval.InfraError.String()] }
+
+// checkOut makes the folder for the report's copy before the run, not after hours.
+func checkOut(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("-o %s: %w", dir, err)
+	}
+	f, err := os.CreateTemp(dir, ".harness-*")
+	if err != nil {
+		return fmt.Errorf("-o %s: %w", dir, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// copyReport puts the report's files into a folder.
+func copyReport(ctx context.Context, store artifacts.Store, run, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("copy report: %w", err)
+	}
+	for info, err := range store.List(ctx, eval.ReportKey(run, "")) {
+		if err == nil {
+			err = copyFile(ctx, store, info.Key, filepath.Join(dir, path.Base(info.Key)))
+		}
+		if err != nil {
+			return fmt.Errorf("copy report: %w", err)
+		}
+	}
+	return nil
+}
+
+func copyFile(ctx context.Context, store artifacts.Store, key, to string) (err error) {
+	r, _, err := store.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	f, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = io.Copy(f, r)
+	return err
+}
+
+// Report writes the report of a stored run anew, finished or not, and shows it.
+func Report(ctx context.Context, app *cli.App, store artifacts.Store, run string, asJSON bool, outDir string) error {
+	p, err := runs.Load(ctx, store, run)
+	if err != nil {
+		return err
+	}
+	sum, err := activities.BuildReport(ctx, store, p.Spec, nil)
+	if err != nil {
+		return err
+	}
+	noteUnfinished(app, sum)
+	return conclude(ctx, app, store, run, show{json: asJSON, outDir: outDir, maxMissing: missing(sum)})
+}
+
+// Show prints the report of a stored run, finished or not, and changes nothing.
+func Show(ctx context.Context, app *cli.App, store artifacts.Store, run string, asJSON bool) error {
+	p, err := runs.Load(ctx, store, run)
+	if err != nil {
+		return err
+	}
+	sum, err := reports.ReadSummary(ctx, store, run)
+	if err == nil && missing(sum) == 0 {
+		return conclude(ctx, app, store, run, show{json: asJSON})
+	}
+	// There is no report yet, or it may be older than what is stored: one is made
+	// beside the store.
+	tmp, err := os.MkdirTemp("", "harness-show-*")
+	if err != nil {
+		return fmt.Errorf("show run %s: %w", run, err)
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	beside, err := dir.Open(filepath.Join(tmp, "store"))
+	if err != nil {
+		return fmt.Errorf("show run %s: %w", run, err)
+	}
+	sum, err = reports.Build(ctx, beside, p.Spec, activities.Results(ctx, store, p.Spec), reports.Options{TempDir: tmp})
+	if err != nil {
+		return err
+	}
+	noteUnfinished(app, sum)
+	return printReport(app, sum, asJSON)
+}
+
+func noteUnfinished(app *cli.App, sum reports.Summary) {
+	if n := missing(sum); n > 0 {
+		run := sum.Harness.Run.RunID
+		app.Note("run %s lacks %s (%d infra errors, %d unfinished); `harness resume %s` goes on with it", run, cli.Count(n, "result"), infra(sum), n-infra(sum), run)
+	}
+}

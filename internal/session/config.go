@@ -1,0 +1,106 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"harness/artifacts"
+	"harness/internal/buildinfo"
+	"harness/internal/localstack"
+	"harness/worker"
+	"harness/workflows"
+)
+
+// Config is what the flags and the environment say.
+type Config struct {
+	Home      string
+	ToolsDir  string
+	Temporal  string // "" means this machine
+	Namespace string
+	Store     string // "" means the stack's
+	// SharedStore: the folder given as Store is one that the workers see, too.
+	SharedStore bool
+	Logger      *slog.Logger
+	Note        func(string) // for people; nil is silent
+}
+
+// Defaults fills in the folders from the environment.
+func (c *Config) Defaults(getenv func(string) string) {
+	if c.Home == "" {
+		c.Home = getenv("HARNESS_HOME")
+	}
+	if c.Home == "" {
+		c.Home = "/var/lib/harness"
+		if home := getenv("HOME"); os.Geteuid() != 0 && home != "" {
+			c.Home = filepath.Join(home, ".local", "share", "harness")
+		}
+	}
+	if c.ToolsDir == "" {
+		c.ToolsDir = getenv("HARNESS_TOOLS")
+	}
+	if c.ToolsDir == "" {
+		c.ToolsDir = filepath.Join(c.Home, "tools")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Note == nil {
+		c.Note = func(string) {}
+	}
+}
+
+// LocalStack is the stack of this configuration's home.
+func (c Config) LocalStack(mode string) localstack.Config {
+	return localstack.Config{
+		Home: c.Home, ToolsDir: c.ToolsDir, SearchAttributes: workflows.SearchAttributes(),
+		Mode: mode, Version: buildinfo.Version(), Logger: c.Logger, Note: c.Note,
+	}
+}
+
+// StoreURL is where artifacts live when nothing else is said.
+func (c Config) StoreURL() string {
+	if c.Store != "" {
+		return c.Store
+	}
+	return filepath.Join(c.Home, "artifacts")
+}
+
+// OpenStore opens an artifact store. For the local stack's own S3 server the keys
+// are the stack's, otherwise the environment's.
+func (c Config) OpenStore(ctx context.Context, url string) (artifacts.Store, error) {
+	getenv := os.Getenv
+	if strings.HasPrefix(url, "s3://") {
+		keys, err := localstack.S3Keys(c.LocalStack(""), url)
+		if err != nil {
+			return nil, err
+		}
+		getenv = func(name string) string {
+			if v, ok := keys[name]; ok {
+				return v
+			}
+			return os.Getenv(name)
+		}
+	}
+	return worker.OpenStore(ctx, url, getenv)
+}
+
+// SameStore reports whether url is the store that was asked for.
+func (c Config) SameStore(url string) bool {
+	if strings.HasPrefix(c.Store, "s3://") {
+		return strings.TrimSuffix(c.Store, "/") == strings.TrimSuffix(url, "/")
+	}
+	abs, err := filepath.Abs(c.Store)
+	return err == nil && abs == url
+}
+
+// CheckShared refuses a folder of this machine as the store of a Temporal server
+// elsewhere, unless it is said to be shared.
+func (c Config) CheckShared() error {
+	if strings.HasPrefix(c.Store, "s3://") || c.SharedStore {
+		return nil
+	}
+	return mismatch("with --temporal others need the same store: give --store s3://bucket/prefix, or say --shared-store if the folder %q is one that all see", c.StoreURL())
+}
