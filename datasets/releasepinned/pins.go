@@ -25,9 +25,11 @@ var requires = map[string][]string{
 	"matplotlib":      {"contourpy", "cycler", "fonttools", "kiwisolver", "numpy", "packaging", "pillow", "pyparsing", "python-dateutil"},
 	"pandas":          {"numpy", "python-dateutil", "pytz"},
 	"partd":           {"locket", "toolz"},
+	"pydicom":         {"setuptools"},
 	"pytest":          {"attrs", "iniconfig", "packaging", "pluggy"},
 	"pytest-httpbin":  {"httpbin", "six"},
 	"python-dateutil": {"six"},
+	"raven":           {"blinker"},
 	"requests":        {"certifi", "charset-normalizer", "idna", "urllib3"},
 	"scipy":           {"numpy"},
 	"trustme":         {"cryptography", "idna"},
@@ -39,7 +41,7 @@ var requires = map[string][]string{
 // companions are the versions of what requires brings in: those of early 2023,
 // like the rows' own.
 var companions = pins{
-	"attrs": "22.2.0", "brotli": "1.0.9", "certifi": "2022.9.24", "cffi": "1.15.1", "charset-normalizer": "2.1.1", "click": "8.1.3",
+	"attrs": "22.2.0", "blinker": "1.5", "brotli": "1.0.9", "certifi": "2022.9.24", "cffi": "1.15.1", "charset-normalizer": "2.1.1", "click": "8.1.3",
 	"cloudpickle": "2.2.0", "contourpy": "1.0.7", "cryptography": "38.0.4", "cycler": "0.11.0", "decorator": "5.1.1", "fonttools": "4.38.0",
 	"fsspec": "2022.11.0", "idna": "3.3", "iniconfig": "1.1.1", "itsdangerous": "2.1.2", "jinja2": "3.1.2", "kiwisolver": "1.4.4",
 	"locket": "1.0.0", "markupsafe": "2.1.2", "numpy": "1.24.2", "packaging": "23.0", "partd": "1.3.0", "pillow": "9.4.0",
