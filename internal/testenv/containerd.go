@@ -105,7 +105,7 @@ func (s *Stack) Restart(t testing.TB) {
 		return
 	}
 	<-s.Daemon.Done()
-	s.start(t)
+	s.Start(t)
 }
 
 // StopAndStart stops containerd in an orderly way, calls between, and starts it again.
@@ -115,10 +115,11 @@ func (s *Stack) StopAndStart(t testing.TB, between func()) {
 		t.Error(err)
 	}
 	between()
-	s.start(t)
+	s.Start(t)
 }
 
-func (s *Stack) start(t testing.TB) {
+// Start starts containerd again after it was killed or stopped.
+func (s *Stack) Start(t testing.TB) {
 	t.Helper()
 	d, err := localstack.StartContainerd(context.Background(), localstack.ContainerdConfig{Dir: filepath.Join(s.dir, "c"), ToolsDir: s.ToolsDir})
 	if err != nil {

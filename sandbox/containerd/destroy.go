@@ -140,7 +140,12 @@ func (s *Sandbox) Close(ctx context.Context) (sandbox.Final, error) {
 	final := s.facts()
 	s.final = &final
 	waitAtMost(s.running.Wait, killLimit)
-	if err := s.r.destroy(ctx, s.id, s.pid); err != nil {
+	err := s.r.destroy(ctx, s.id, s.pid)
+	for try := 0; try < 3 && lostConnection(err); try++ { // containerd is being restarted
+		time.Sleep(2 * time.Second)
+		err = s.r.destroy(ctx, s.id, s.pid)
+	}
+	if err != nil {
 		s.r.cfg.Logger.Error("sandbox is not wholly removed", "sandbox_id", s.id, "error", err)
 		return final, fmt.Errorf("close sandbox %s: %w: %w", s.id, sandbox.ErrUnhealthy, err)
 	}
@@ -218,6 +223,9 @@ func (r *Runtime) deleteTask(ctx context.Context, id string, pid int) error {
 		err := r.askShimToDelete(ctx, id)
 		if err == nil || errdefs.IsNotFound(err) {
 			return nil
+		}
+		if errdefs.IsUnavailable(err) {
+			return err // containerd is down, which says nothing of the shim
 		}
 		r.cfg.Logger.Warn("shim does not clean up, killing it", "sandbox_id", id, "error", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -118,13 +119,16 @@ func TestContainerdRestarted(t *testing.T) {
 		t.Run(h, func(t *testing.T) {
 			r, digest := open(t, h)
 			b := newBox(t, r, digest, "restart")
+			out := &signalling{began: make(chan struct{})}
+			restarted := make(chan struct{})
 			go func() {
-				time.Sleep(500 * time.Millisecond)
+				defer close(restarted)
+				<-out.began
 				st.Restart(t)
 			}()
-			var out bytes.Buffer
-			x, err := b.Exec(t.Context(), sandbox.Process{Args: []string{"sh", "-c", "sleep 3; echo still here; exit 5"}, Stdout: &out, Stderr: &out})
-			if err != nil || x.Code != 5 || out.String() != "still here\n" {
+			x, err := b.Exec(t.Context(), sandbox.Process{Args: []string{"sh", "-c", "echo begun; sleep 3; echo still here; exit 5"}, Stdout: out, Stderr: out})
+			<-restarted
+			if err != nil || x.Code != 5 || out.String() != "begun\nstill here\n" {
 				t.Errorf("%+v, %v, output %q", x, err, out.String())
 			}
 			if f, err := b.Close(t.Context()); err != nil || f.Died {
@@ -133,6 +137,34 @@ func TestContainerdRestarted(t *testing.T) {
 			wantCensusZero(t, r)
 		})
 	}
+}
+
+// signalling tells when the first output has come.
+type signalling struct {
+	bytes.Buffer
+	once  sync.Once
+	began chan struct{}
+}
+
+func (s *signalling) Write(b []byte) (int, error) {
+	s.once.Do(func() { close(s.began) })
+	return s.Buffer.Write(b)
+}
+
+// TestContainerdDownAtClose: what can't be told to containerd now is told later.
+func TestContainerdDownAtClose(t *testing.T) {
+	st := testenv.Containerd(t)
+	r, digest := open(t, "runsc")
+	b := newBox(t, r, digest, "down")
+	if err := syscall.Kill(st.Daemon.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-st.Daemon.Done()
+	go func() { time.Sleep(time.Second); st.Start(t) }()
+	if f, err := b.Close(t.Context()); err != nil || f.Died {
+		t.Errorf("close: %+v, %v", f, err)
+	}
+	wantCensusZero(t, r)
 }
 
 // TestCreateCancelled: a creation that is given up at any moment leaves nothing.
