@@ -14,9 +14,9 @@ const maxWindow = 2000 // pending children that a server allows one workflow
 // register makes the run answer queries, updates and its shards' signals.
 func (r *run) register(ctx workflow.Context) error {
 	set := func(paused bool) func(workflow.Context) error {
-		return func(ctx workflow.Context) error {
+		return func(workflow.Context) error {
 			r.paused = paused
-			r.steer(ctx)
+			r.steer()
 			return nil
 		}
 	}
@@ -37,10 +37,8 @@ func (r *run) register(ctx workflow.Context) error {
 			workflow.UpdateHandlerOptions{Validator: checkConcurrency}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateCancelTask, r.cancelTask,
 			workflow.UpdateHandlerOptions{Validator: checkCancelTask}),
-		workflow.SetUpdateHandler(ctx, UpdateRetryInfra, func(workflow.Context) error {
-			r.again = true
-			return nil
-		}),
+		workflow.SetUpdateHandlerWithOptions(ctx, UpdateRetryInfra, r.retryInfra,
+			workflow.UpdateHandlerOptions{Validator: r.checkRetryInfra}),
 	)
 }
 
@@ -51,9 +49,9 @@ func checkConcurrency(_ workflow.Context, n int) error {
 	return nil
 }
 
-func (r *run) setConcurrency(ctx workflow.Context, n int) error {
+func (r *run) setConcurrency(_ workflow.Context, n int) error {
 	r.window = n
-	r.steer(ctx)
+	r.steer()
 	return nil
 }
 
@@ -72,19 +70,15 @@ func (r *run) cancelTask(ctx workflow.Context, c CancelTask) error {
 	return nil
 }
 
-// listen follows how the last trials of a shard end.
-func (r *run) listen(ctx workflow.Context) {
-	ch := workflow.GetSignalChannel(ctx, signalTail)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var t Tail
-			if !ch.Receive(ctx, &t) {
-				return
-			}
-			if s := r.active[t.Index]; s != nil {
-				s.tail = t.Running
-				r.steer(ctx)
-			}
-		}
-	})
+// checkRetryInfra: once the report is being written, nothing is started any more.
+func (r *run) checkRetryInfra(workflow.Context) error {
+	if r.phase == phaseReporting {
+		return errors.New("the run has ended and its report is being written; resume the run when it is there")
+	}
+	return nil
+}
+
+func (r *run) retryInfra(workflow.Context) error {
+	r.again = true
+	return nil
 }

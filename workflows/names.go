@@ -2,6 +2,8 @@ package workflows
 
 import (
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"harness/eval"
 )
@@ -27,6 +29,13 @@ const (
 	signalControl = "control" // run -> shard: Control
 	signalTail    = "tail"    // shard -> run: Tail
 )
+
+// Register gives a worker the three workflow types under their names.
+func Register(w worker.WorkflowRegistry) {
+	w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: "Run"})
+	w.RegisterWorkflowWithOptions(Shard, workflow.RegisterOptions{Name: "Shard"})
+	w.RegisterWorkflowWithOptions(Task, workflow.RegisterOptions{Name: "Task"})
+}
 
 // Search attributes of all three workflow types, all keywords.
 var (

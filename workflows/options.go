@@ -10,8 +10,9 @@ import (
 const (
 	// heartbeatTimeout is how long a silent execution is believed to be alive.
 	heartbeatTimeout = 30 * time.Second
-	// executeSlack covers storing the log and clean-up, on top of a trial's own budget.
-	executeSlack = 5 * time.Minute
+	// executeSlack covers loading, storing and clean-up, on top of a trial's own
+	// budget, with an artifact store that is away for a while at either end.
+	executeSlack = 30 * time.Minute
 	// storeOutage is how long a step waits for an artifact store that is away.
 	storeOutage = time.Hour
 )
@@ -33,7 +34,7 @@ func onHarness(ctx workflow.Context, summary string) workflow.Context {
 		Summary:             summary,
 		StartToCloseTimeout: storeOutage,
 		HeartbeatTimeout:    10 * time.Minute,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: 10},
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: 20},
 	})
 }
 
@@ -46,6 +47,6 @@ func onSandbox(ctx workflow.Context, class, summary string, budget time.Duration
 		StartToCloseTimeout: budget + executeSlack,
 		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: true,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: int32(attempts)},
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 2 * time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: int32(attempts)},
 	})
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"harness/activities"
@@ -18,6 +16,25 @@ type RunInput struct {
 	Spec   eval.Ref `json:"spec"`
 	Window int      `json:"window"` // trials in flight
 	Class  string   `json:"class"`  // of the workers that run its sandboxes
+	// Carry is set by a run that continues as new, for its continuation.
+	Carry *RunCarry `json:"carry,omitempty"`
+}
+
+// RunCarry is what a run has come to when its history grew too long.
+type RunCarry struct {
+	Todo   []int             `json:"todo"` // shards that have not been started
+	Done   map[int]ShardDone `json:"done"`
+	Window int               `json:"window"`
+	Paused bool              `json:"paused"`
+	Again  bool              `json:"again"`
+}
+
+// ShardDone is how a shard ended. Class and Error are set if it failed as a whole
+// and could not even record that.
+type ShardDone struct {
+	ShardResult
+	Class string `json:"error_class,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // Validate refuses an input that could never run.
@@ -56,14 +73,20 @@ type CancelTask struct {
 }
 
 // Run starts the shards of a run one after the other, each as places of the
-// window become free, and writes the report at the end.
+// window become free, and writes the report at the end, whatever became of them.
 func Run(ctx workflow.Context, in RunInput) (RunResult, error) {
 	if err := in.Validate(); err != nil {
 		return RunResult{}, activities.NewError(activities.ErrInvalidSpec, err)
 	}
-	r := &run{in: in, window: in.Window, phase: "planning", done: map[int]Tally{}, active: map[int]*activeShard{}}
+	r := &run{in: in, window: in.Window, phase: phasePlanning, done: map[int]ShardDone{}, active: map[int]*activeShard{}}
 	return r.run(ctx)
 }
+
+const (
+	phasePlanning  = "planning"
+	phaseRunning   = "running"
+	phaseReporting = "reporting"
+)
 
 type run struct {
 	in     RunInput
@@ -72,15 +95,10 @@ type run struct {
 	paused bool
 	again  bool // infra errors are to be tried once more
 	phase  string
-	done   map[int]Tally
+	todo   []int // shards to start, in this order
+	done   map[int]ShardDone
 	active map[int]*activeShard
 	a      *activities.Activities
-}
-
-type activeShard struct {
-	child   workflow.ChildWorkflowFuture
-	control Control
-	tail    int // trials still running after all were started; -1 before
 }
 
 func (r *run) run(ctx workflow.Context) (RunResult, error) {
@@ -91,18 +109,86 @@ func (r *run) run(ctx workflow.Context) (RunResult, error) {
 	if err := workflow.ExecuteLocalActivity(step(ctx, "plan"), r.a.PlanRun, in).Get(ctx, &r.plan); err != nil {
 		return RunResult{}, err
 	}
-	r.phase = "running"
-	err := r.shards(ctx, func(int) bool { return true })
-	for err == nil && r.again {
+	r.begin()
+	for r.more(ctx) {
+		r.shards(ctx)
+		if err := errors.Join(r.settle(ctx), othersFirst(ctx), r.settle(ctx)); err != nil {
+			return RunResult{}, err
+		}
+		if len(r.todo) > 0 && ctx.Err() == nil {
+			return RunResult{}, r.continueAsNew(ctx)
+		}
+	}
+	r.phase = phaseReporting
+	res, err := r.report(ctx)
+	if err == nil {
+		err = r.settle(ctx)
+	}
+	switch {
+	case err != nil:
+		return res, err
+	case ctx.Err() != nil: // cancelled: shown as such, and still there is a table
+		return res, ctx.Err()
+	}
+	return res, r.failure()
+}
+
+// begin takes over from a run that continued as new, or starts with all shards.
+func (r *run) begin() {
+	r.phase = phaseRunning
+	if c := r.in.Carry; c != nil {
+		r.todo, r.window, r.paused, r.again = c.Todo, c.Window, c.Paused, c.Again
+		if c.Done != nil {
+			r.done = c.Done
+		}
+		return
+	}
+	for i := range r.plan.Shards {
+		r.todo = append(r.todo, i)
+	}
+}
+
+// more reports whether shards are to be started, after a wish for another go at
+// infra errors was turned into a list of them.
+func (r *run) more(ctx workflow.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	if len(r.todo) == 0 && r.again {
 		r.again = false
-		err = r.shards(ctx, func(i int) bool { return r.done[i][eval.InfraError] > 0 })
+		for i := range r.plan.Shards {
+			if d := r.done[i]; d.Tally[eval.InfraError] > 0 || d.Error != "" {
+				r.todo = append(r.todo, i)
+			}
+		}
 	}
-	if err != nil && !temporal.IsCanceledError(err) {
-		return RunResult{}, err
+	return len(r.todo) > 0
+}
+
+// shards starts what is to be done as the window allows and waits for its end.
+// What is left in todo after that is for a continuation.
+func (r *run) shards(ctx workflow.Context) {
+	full := func() bool { return workflow.GetInfo(ctx).GetContinueAsNewSuggested() }
+	for len(r.todo) > 0 {
+		if err := workflow.Await(ctx, func() bool { return full() || r.free() > 0 }); err != nil || full() {
+			break
+		}
+		i := r.todo[0]
+		r.todo = r.todo[1:]
+		r.start(ctx, i)
 	}
-	r.phase = "reporting"
-	res, reportErr := r.report(ctx)
-	return res, errors.Join(err, reportErr)
+}
+
+// settle waits for shards and update handlers that are under way.
+func (r *run) settle(ctx workflow.Context) error {
+	quiet, _ := workflow.NewDisconnectedContext(ctx)
+	return workflow.Await(quiet, func() bool { return len(r.active) == 0 && workflow.AllHandlersFinished(ctx) })
+}
+
+func (r *run) continueAsNew(ctx workflow.Context) error {
+	next := r.in
+	next.Carry = &RunCarry{Todo: r.todo, Done: r.done, Window: r.window, Paused: r.paused, Again: r.again}
+	return workflow.NewContinueAsNewError(ctx, Run, next)
 }
 
 // report runs also for a cancelled run: what was finished is worth a table.
@@ -114,100 +200,26 @@ func (r *run) report(ctx workflow.Context) (RunResult, error) {
 	return RunResult{Tally: r.tally(), Report: out.Report}, err
 }
 
-func (r *run) shards(ctx workflow.Context, wanted func(int) bool) error {
-	var failure error
+// failure names the shards that failed as a whole.
+func (r *run) failure() error {
+	var errs []error
+	class := ""
 	for i := range r.plan.Shards {
-		if !wanted(i) {
-			continue
-		}
-		if err := workflow.Await(ctx, func() bool { return r.free() > 0 }); err != nil {
-			break
-		}
-		r.start(ctx, i, &failure)
-	}
-	quiet, _ := workflow.NewDisconnectedContext(ctx)
-	if err := workflow.Await(quiet, func() bool { return len(r.active) == 0 }); err != nil {
-		return err
-	}
-	return errors.Join(ctx.Err(), failure)
-}
-
-// free is how much of the window a further shard may use now.
-func (r *run) free() int {
-	used := 0
-	for _, s := range r.inOrder() {
-		if s.tail < 0 {
-			return 0 // it uses all that is there
-		}
-		used += s.tail
-	}
-	return r.window - used
-}
-
-func (r *run) start(ctx workflow.Context, i int, failure *error) {
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:          eval.ShardWorkflowID(r.in.RunID, i),
-		TaskQueue:           QueueHarness,
-		ParentClosePolicy:   enumspb.PARENT_CLOSE_POLICY_TERMINATE,
-		WaitForCancellation: true,
-		StaticSummary:       fmt.Sprintf("shard %d of %d", i+1, len(r.plan.Shards)),
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			SearchRunID.ValueSet(r.in.RunID), SearchDataset.ValueSet(r.plan.Dataset), SearchAgent.ValueSet(r.plan.Agent)),
-	})
-	plan := r.plan
-	plan.Shards = nil
-	s := &activeShard{control: Control{Window: r.free(), Paused: r.paused}, tail: -1}
-	s.child = workflow.ExecuteChildWorkflow(ctx, Shard, ShardInput{
-		RunID: r.in.RunID, Spec: r.in.Spec, Shard: r.plan.Shards[i], Index: i,
-		Plan: plan, Class: r.in.Class, Control: s.control, Last: i == len(r.plan.Shards)-1,
-	})
-	r.active[i] = s
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		var res ShardResult
-		err := s.child.Get(ctx, &res)
-		delete(r.active, i)
-		if err != nil && !temporal.IsCanceledError(err) {
-			*failure = errors.Join(*failure, fmt.Errorf("shard %d: %w", i, err))
-		}
-		r.done[i] = res.Tally
-		r.steer(ctx)
-	})
-}
-
-// steer hands the window and the pause to the shards that still start tasks.
-func (r *run) steer(ctx workflow.Context) {
-	used := 0
-	var starting []*activeShard
-	for _, s := range r.inOrder() {
-		if s.tail >= 0 {
-			used += s.tail
-		} else {
-			starting = append(starting, s)
+		if d := r.done[i]; d.Error != "" {
+			class = d.Class
+			errs = append(errs, fmt.Errorf("shard %d: %s", i, d.Error))
 		}
 	}
-	for _, s := range starting { // one at most, see free
-		c := Control{Window: max(1, r.window-used), Paused: r.paused}
-		if c != s.control {
-			s.control = c
-			s.child.SignalChildWorkflow(ctx, signalControl, c)
-		}
+	if len(errs) == 0 {
+		return nil
 	}
-}
-
-func (r *run) inOrder() []*activeShard {
-	var out []*activeShard
-	for i := range r.plan.Shards {
-		if s := r.active[i]; s != nil {
-			out = append(out, s)
-		}
-	}
-	return out
+	return activities.NewError(class, errors.Join(errs...))
 }
 
 func (r *run) tally() Tally {
 	t := Tally{}
 	for i := range r.plan.Shards {
-		t.Add(r.done[i])
+		t.Add(r.done[i].Tally)
 	}
 	return t
 }

@@ -73,6 +73,8 @@ type ShardProgress struct {
 // ShardResult is what a finished shard returns.
 type ShardResult struct {
 	Tally Tally `json:"tally"`
+	// Cancelled are the entries that a person stopped.
+	Cancelled []int `json:"cancelled,omitempty"`
 }
 
 // Shard keeps a window of tasks in flight until each entry has ended.
@@ -99,42 +101,85 @@ func (s *shard) run(ctx workflow.Context) (ShardResult, error) {
 	if err := s.open(ctx); err != nil {
 		return ShardResult{}, err
 	}
+	if err := s.pin(ctx); err != nil {
+		return s.giveUp(ctx, err)
+	}
+	full := func() bool { return workflow.GetInfo(ctx).GetContinueAsNewSuggested() }
 	for i, e := range s.entries {
 		if s.known(i, e) {
 			continue
 		}
-		if err := workflow.Await(ctx, s.mayStart(ctx)); err != nil {
+		if err := workflow.Await(ctx, func() bool { return full() || s.mayStart() }); err != nil {
 			break // cancelled: what runs is told by its own context
 		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+		if full() {
 			return s.continueAsNew(ctx)
 		}
 		s.start(ctx, i)
 	}
 	s.started = true
 	s.tellTail(ctx)
-	// The children end by themselves, cancelled or not.
-	quiet, _ := workflow.NewDisconnectedContext(ctx)
-	if err := workflow.Await(quiet, s.idle); err != nil {
+	if err := s.settle(ctx); err != nil {
 		return ShardResult{}, err
 	}
-	return ShardResult{Tally: s.tally}, ctx.Err()
+	return s.result(), ctx.Err()
+}
+
+func (s *shard) input() activities.ShardInput {
+	return activities.ShardInput{RunID: s.in.RunID, Spec: s.in.Spec, Shard: s.in.Shard, Index: s.in.Index}
 }
 
 func (s *shard) open(ctx workflow.Context) error {
-	in := activities.ShardInput{RunID: s.in.RunID, Spec: s.in.Spec, Shard: s.in.Shard, Index: s.in.Index}
 	var plan activities.ShardPlan
-	if err := workflow.ExecuteLocalActivity(step(ctx, "list what is done"), s.a.OpenShard, in).Get(ctx, &plan); err != nil {
-		return err
-	}
+	err := workflow.ExecuteLocalActivity(step(ctx, "list what is done"), s.a.OpenShard, s.input()).Get(ctx, &plan)
 	s.entries = plan.Entries
+	return err
+}
+
+// pin fixes the images of a shard that has anything to run.
+func (s *shard) pin(ctx workflow.Context) error {
 	for i, e := range s.entries {
 		if e.Done == nil && s.in.Unstored[i] == eval.OutcomeInvalid {
 			ctx := onSandbox(ctx, s.in.Class, "fix image digests", 10*time.Minute, s.in.Plan.MaxInfraTries)
-			return workflow.ExecuteActivity(ctx, s.a.PinImages, in).Get(ctx, nil)
+			return workflow.ExecuteActivity(ctx, s.a.PinImages, s.input()).Get(ctx, nil)
 		}
 	}
-	return nil // nothing to run: no image is needed
+	return nil
+}
+
+// giveUp ends a shard that can't be run at all: its entries are missing data,
+// which a resumed run tries again, and the run goes on to its table.
+func (s *shard) giveUp(ctx workflow.Context, cause error) (ShardResult, error) {
+	if ctx.Err() != nil {
+		return ShardResult{}, ctx.Err()
+	}
+	in := activities.ShardFailureInput{Shard: s.input()}
+	in.Class, in.Message = activities.ErrorClass(cause)
+	if err := workflow.ExecuteLocalActivity(step(ctx, "record failure"), s.a.RecordShardFailure, in).Get(ctx, nil); err != nil {
+		return ShardResult{}, err
+	}
+	for i, e := range s.entries {
+		if !s.known(i, e) {
+			s.tally[eval.InfraError]++
+		}
+	}
+	return s.result(), nil
+}
+
+func (s *shard) result() ShardResult {
+	res := ShardResult{Tally: s.tally}
+	for i := range s.entries {
+		if s.unstored[i] == eval.Cancelled {
+			res.Cancelled = append(res.Cancelled, i)
+		}
+	}
+	return res
+}
+
+// settle waits for the tasks under way; they end by themselves, cancelled or not.
+func (s *shard) settle(ctx workflow.Context) error {
+	quiet, _ := workflow.NewDisconnectedContext(ctx)
+	return workflow.Await(quiet, func() bool { return len(s.running) == 0 })
 }
 
 // known counts an entry that needs no running.
@@ -152,14 +197,7 @@ func (s *shard) known(i int, e activities.EntryPlan) bool {
 	return true
 }
 
-func (s *shard) mayStart(ctx workflow.Context) func() bool {
-	return func() bool {
-		return workflow.GetInfo(ctx).GetContinueAsNewSuggested() ||
-			!s.control.Paused && len(s.running) < s.control.Window
-	}
-}
-
-func (s *shard) idle() bool { return len(s.running) == 0 }
+func (s *shard) mayStart() bool { return !s.control.Paused && len(s.running) < s.control.Window }
 
 func (s *shard) start(ctx workflow.Context, i int) {
 	s.running[i] = true
@@ -175,13 +213,6 @@ func (s *shard) start(ctx workflow.Context, i int) {
 		}
 	})
 }
-
-// A child whose id is still taken belongs to an interrupted run of the same id
-// that is just being ended.
-const (
-	takenWait  = 2 * time.Second
-	takenTries = 60
-)
 
 func (s *shard) task(ctx workflow.Context, i int) (o eval.Outcome, stored bool) {
 	e := s.entries[i]
@@ -201,11 +232,9 @@ func (s *shard) task(ctx workflow.Context, i int) (o eval.Outcome, stored bool) 
 		BudgetSeconds: e.BudgetSeconds, MaxInfraTries: s.in.Plan.MaxInfraTries, Class: s.in.Class,
 	}
 	var res TaskResult
-	err := workflow.ExecuteChildWorkflow(ctx, Task, in).Get(ctx, &res)
-	for n := 0; temporal.IsWorkflowExecutionAlreadyStartedError(err) && n < takenTries; n++ {
-		if err = workflow.Sleep(ctx, takenWait); err == nil {
-			err = workflow.ExecuteChildWorkflow(ctx, Task, in).Get(ctx, &res)
-		}
+	child, err := startChild(ctx, func() workflow.ChildWorkflowFuture { return workflow.ExecuteChildWorkflow(ctx, Task, in) })
+	if err == nil {
+		err = child.Get(ctx, &res)
 	}
 	switch {
 	case err == nil:
@@ -245,8 +274,14 @@ func (s *shard) tellTail(ctx workflow.Context) {
 }
 
 func (s *shard) continueAsNew(ctx workflow.Context) (ShardResult, error) {
-	if err := workflow.Await(ctx, s.idle); err != nil {
+	if err := s.settle(ctx); err != nil {
 		return ShardResult{}, err
+	}
+	if err := othersFirst(ctx); err != nil {
+		return ShardResult{}, err
+	}
+	if ctx.Err() != nil { // cancelled meanwhile
+		return s.result(), ctx.Err()
 	}
 	next := s.in
 	next.Control, next.Unstored = s.control, s.unstored

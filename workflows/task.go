@@ -106,7 +106,9 @@ func (t *task) execute(ctx workflow.Context, in activities.TrialInput) (done act
 func (t *task) failed(ctx workflow.Context, in activities.TrialInput, cause error) (TaskResult, error) {
 	f := activities.FailureInput{Trial: in, Outcome: eval.InfraError}
 	f.Class, f.Message = activities.ErrorClass(cause)
-	if temporal.IsCanceledError(cause) {
+	// With a cancelled task, whatever fails fails for that: a worker that went silent
+	// meanwhile, too.
+	if temporal.IsCanceledError(cause) || ctx.Err() != nil {
 		f.Outcome, f.Class, f.Message = eval.Cancelled, "Cancelled", "the trial was cancelled"
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)

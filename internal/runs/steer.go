@@ -2,6 +2,8 @@ package runs
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -9,6 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"harness/eval"
 	"harness/workflows"
@@ -27,11 +30,22 @@ func Start(ctx context.Context, c client.Client, p Planned, window int, class st
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            fmt.Sprintf("%s on %s, %d trials", p.Spec.Agent, p.Spec.Dataset, p.Spec.Entries),
 		TypedSearchAttributes:    workflows.RunAttributes(p.Spec),
+		Priority:                 temporal.Priority{FairnessKey: fairnessKey(p.Spec.RunID)}, // shards, tasks and activities inherit it
 	}, "Run", in)
 	if err != nil {
 		return nil, fmt.Errorf("start run %s: %w", p.Spec.RunID, err)
 	}
 	return run, nil
+}
+
+// fairnessKey shares the workers between runs that go on at once. Temporal takes
+// at most 64 bytes.
+func fairnessKey(run string) string {
+	if len(run) <= 64 {
+		return run
+	}
+	sum := sha256.Sum256([]byte(run))
+	return hex.EncodeToString(sum[:])
 }
 
 // ErrNotActive: Temporal knows no running workflow of the run.
