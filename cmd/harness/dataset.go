@@ -94,7 +94,7 @@ func (c *command) datasetShowCmd() *cobra.Command {
 			for _, t := range tasks {
 				repos[t.Repo]++
 			}
-			fmt.Fprintf(c.app.Out, "%s: %d tasks of %d repositories, digest %s\n\n", escape.Terminal(ds.Name), len(tasks), len(repos), ds.Digest)
+			fmt.Fprintf(c.app.Out, "%s: %s of %s, digest %s\n\n", escape.Terminal(ds.Name), cli.Count(len(tasks), "task"), cli.Count(len(repos), "repo"), ds.Digest)
 			w := tabwriter.NewWriter(c.app.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "TASK\tLANGUAGE\tPARSER\tF2P\tP2P")
 			for _, t := range tasks {
@@ -133,9 +133,9 @@ func (c *command) datasetValidateCmd() *cobra.Command {
 				for _, p := range slices.Concat(problems, ds.Warnings) {
 					fmt.Fprintln(c.app.Out, escape.TerminalLines(p.String()))
 				}
-				fmt.Fprintf(c.app.Out, "%s: %d good tasks, %d problems, %d warnings; digest %s\n", escape.Terminal(ds.Name), len(ds.Tasks), len(problems), len(ds.Warnings), ds.Digest)
+				fmt.Fprintf(c.app.Out, "%s: %s, %s, %s; digest %s\n", escape.Terminal(ds.Name), cli.Count(len(ds.Tasks), "good task"), cli.Count(len(problems), "problem"), cli.Count(len(ds.Warnings), "warning"), ds.Digest)
 				if notRunnable > 0 {
-					fmt.Fprintf(c.app.Out, "%d tasks can be graded but not executed: they name no image, eval script or parser\n", notRunnable)
+					fmt.Fprintf(c.app.Out, "%s can be graded but not executed: no image, eval script or parser is named\n", cli.Count(notRunnable, "task"))
 				}
 			}
 			if err == nil && len(problems) > 0 {

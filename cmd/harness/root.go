@@ -24,13 +24,15 @@ type command struct {
 func newRoot(app *cli.App) *cobra.Command {
 	c := &command{app: app}
 	root := &cobra.Command{
-		Use:           "harness",
-		Short:         "Evaluate coding agents on repository tasks, durably and in sandboxes",
-		Version:       buildinfo.Version(),
-		Args:          knownCommand,
-		RunE:          help,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Use:     "harness",
+		Short:   "Evaluate coding agents on repository tasks, durably and in sandboxes",
+		Version: buildinfo.Version(),
+		Args:    knownCommand,
+		RunE:    help,
+		// "harness [flags]" does nothing.
+		DisableFlagsInUseLine: true,
+		SilenceErrors:         true,
+		SilenceUsage:          true,
 		PersistentPreRun: func(*cobra.Command, []string) {
 			level := slog.LevelError
 			if c.verbose {
@@ -58,7 +60,7 @@ func newRoot(app *cli.App) *cobra.Command {
 
 // group is a command that only holds others.
 func group(use, short string, sub ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: knownCommand, RunE: help}
+	cmd := &cobra.Command{Use: use, Short: short, Args: knownCommand, RunE: help, DisableFlagsInUseLine: true}
 	cmd.AddCommand(sub...)
 	return cmd
 }

@@ -81,7 +81,7 @@ func (c *command) sandboxGcCmd() *cobra.Command {
 					}
 					total += n
 				}
-				c.app.Note("removed %d sandboxes", total)
+				c.app.Note("removed %s", cli.Count(total, "sandbox"))
 				return nil
 			})
 		},

@@ -70,6 +70,6 @@ func Import(ctx context.Context, app *cli.App, o ImportOptions) error {
 	if err != nil {
 		return err
 	}
-	app.Note("%d tasks written to %s, digest %s", len(ds.Tasks), out, digest)
+	app.Note("%s written to %s, digest %s", cli.Count(len(ds.Tasks), "task"), out, digest)
 	return nil
 }

@@ -42,7 +42,7 @@ func ImportReleasePinned(ctx context.Context, app *cli.App, o ImportOptions) err
 	if err != nil {
 		return err
 	}
-	app.Note("%d tasks in %s, %d images on %d sets of dependencies", len(res.Tasks), o.Out, res.Images, res.Layers)
+	app.Note("%s in %s, %s on %s of dependencies", cli.Count(len(res.Tasks), "task"), o.Out, cli.Count(res.Images, "image"), cli.Count(res.Layers, "set"))
 	if o.NoFreeze {
 		app.Note("test lists are the published ones; build the images with `harness image build %s`", filepath.Join(o.Out, releasepinned.ImagesDir))
 		return nil
