@@ -25,6 +25,7 @@ type handler struct {
 	binary     string // OCI runtime under the shim, "" when the shim is all there is
 	version    string
 	hostKernel bool // code inside talks to the host's kernel
+	ownPids    bool // nothing but the processes inside counts against pids.max
 	disk       diskKind
 	caps       []sandbox.Capability
 	wrap       *wrappers
@@ -60,7 +61,7 @@ func newHandler(cfg Config) (handler, error) {
 		if err != nil {
 			return h, fmt.Errorf("runtime runc: %w; install your distribution's runc package", err)
 		}
-		h.binary, h.hostKernel, h.caps = bin, true, all
+		h.binary, h.hostKernel, h.ownPids, h.caps = bin, true, true, all
 		h.version = runcVersion(bin)
 		if _, err := exec.LookPath(mkfs); err == nil {
 			h.disk, h.caps = diskLoop, append(all, sandbox.CapDiskLimit)
@@ -69,8 +70,9 @@ func newHandler(cfg Config) (handler, error) {
 		if !strings.HasPrefix(cfg.Handler, "io.containerd.") {
 			return h, fmt.Errorf("runtime %q: want \"runsc\", \"runc\" or the name of a containerd runtime (io.containerd...)", cfg.Handler)
 		}
-		// Nothing is known of it but the contract of containerd.
-		h.runtime = cfg.Handler
+		// Nothing is known of it but the contract of containerd: it may well share
+		// the host's kernel.
+		h.runtime, h.hostKernel = cfg.Handler, true
 		h.caps = []sandbox.Capability{sandbox.CapExec, sandbox.CapCopy, sandbox.CapCensus}
 	}
 	return h, nil

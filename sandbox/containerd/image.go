@@ -83,7 +83,15 @@ func (r *Runtime) image(ctx context.Context, manifest string) (*image, error) {
 		defer cancel()
 		r.background.Add(1)
 		defer r.background.Done()
-		defer context.AfterFunc(r.closing, cancel)()
+		done := make(chan struct{})
+		defer close(done)
+		go func() {
+			select {
+			case <-r.closing:
+				cancel()
+			case <-done:
+			}
+		}()
 		img, err := r.unpack(ctx, manifest)
 		if err == nil {
 			r.images.Store(manifest, img)

@@ -92,8 +92,8 @@ type Runtime struct {
 	swapLimit bool   // the kernel can bound memory plus swap
 	self      proc.ID
 
-	closing    context.Context // done when CloseClient is called
-	close      context.CancelFunc
+	closing    chan struct{} // closed by CloseClient
+	closeOnce  sync.Once
 	background sync.WaitGroup // work that outlives the call that began it
 
 	unpacking singleflight.Group
@@ -129,9 +129,8 @@ func Open(ctx context.Context, cfg Config) (*Runtime, error) {
 		cfg: cfg, handler: h, client: cl,
 		tasks: cl.TaskService(), snaps: cl.SnapshotService(cfg.Snapshotter),
 		cgroups: cg, parent: cgroup.StackPath(cfg.Socket), swapLimit: canLimitSwap(cg),
-		self: proc.Self(),
+		self: proc.Self(), closing: make(chan struct{}),
 	}
-	r.closing, r.close = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, cancel := r.call(ctx, callTimeout)
 	defer cancel()
 	if _, err := cl.Version(ctx); err != nil {
@@ -143,7 +142,7 @@ func Open(ctx context.Context, cfg Config) (*Runtime, error) {
 
 // CloseClient ends the connection to containerd. Sandboxes stay as they are.
 func (r *Runtime) CloseClient() error {
-	r.close()
+	r.closeOnce.Do(func() { close(r.closing) })
 	waitAtMost(r.background.Wait, callTimeout)
 	return r.client.Close()
 }

@@ -95,7 +95,7 @@ func (r *Runtime) ociSpec(s sandbox.Spec, env []string, cwd string) *specs.Spec 
 	period := uint64(100_000)
 	quota := max(int64(l.CPUs*float64(period)), 1000)
 	pids := l.HostPids
-	if r.handler.hostKernel {
+	if r.handler.ownPids {
 		pids = l.Processes + 1 // the idle process 1
 	}
 	spec := &specs.Spec{

@@ -36,7 +36,7 @@ func TestSpecSaysNothingOfTheHost(t *testing.T) {
 	l.CPUs = 1.5
 	s := sandbox.Spec{ID: "x", Limits: l}
 	for _, hostKernel := range []bool{false, true} {
-		r := &Runtime{handler: handler{hostKernel: hostKernel}, parent: "/harness/ab", swapLimit: true}
+		r := &Runtime{handler: handler{hostKernel: hostKernel, ownPids: hostKernel}, parent: "/harness/ab", swapLimit: true}
 		spec := r.ociSpec(s, []string{"A=b"}, "/w")
 		if len(spec.Annotations) > 0 || spec.Hooks != nil {
 			t.Error("annotations or hooks are set")
