@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"harness/eval"
@@ -32,33 +33,34 @@ func Freeze(task eval.Task, goldRuns, noopRuns []map[string]string) (eval.Task, 
 	var notes noteCounts
 	seen := map[string]bool{}
 	for i, published := range append(append([]string{}, task.FailToPass...), task.PassToPass...) {
-		id, ok := names.find(published)
-		if !ok {
+		ids := names.find(published)
+		if len(ids) == 0 {
 			frozen.Missing = append(frozen.Missing, published)
-			continue
 		}
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		after, before := passes(goldRuns, id), passes(noopRuns, id)
-		// A published PASS_TO_PASS test that is just absent without the patch was
-		// lost, not failing: only one that is seen to fail may change its list.
-		fails := before == 0 && (i < len(task.FailToPass) || seenFailing(noopRuns, id))
-		switch {
-		case after == len(goldRuns) && fails:
-			f2p = append(f2p, id)
-		case after == len(goldRuns) && before == len(noopRuns):
-			p2p = append(p2p, id)
-			if i < len(task.FailToPass) {
-				notes.passedBefore++
+		for _, id := range ids {
+			if seen[id] {
+				continue
 			}
-		case after == len(goldRuns) && before == 0:
-			notes.lost++
-		case after == 0:
-			notes.failing++
-		default:
-			notes.unstable++
+			seen[id] = true
+			after, before := passes(goldRuns, id), passes(noopRuns, id)
+			// A published PASS_TO_PASS test that is just absent without the patch was
+			// lost, not failing: only one that is seen to fail may change its list.
+			fails := before == 0 && (i < len(task.FailToPass) || seenFailing(noopRuns, id))
+			switch {
+			case after == len(goldRuns) && fails:
+				f2p = append(f2p, id)
+			case after == len(goldRuns) && before == len(noopRuns):
+				p2p = append(p2p, id)
+				if i < len(task.FailToPass) && len(ids) == 1 {
+					notes.passedBefore++
+				}
+			case after == len(goldRuns) && before == 0:
+				notes.lost++
+			case after == 0:
+				notes.failing++
+			default:
+				notes.unstable++
+			}
 		}
 	}
 	if len(f2p) == 0 {
@@ -140,12 +142,27 @@ func observedNames(runs []map[string]string) idNames {
 	return n
 }
 
-func (n idNames) find(published string) (string, bool) {
+// find returns what stands for a published id: the same id, else the one with
+// its normal form, else, for an id that was cut inside its brackets, every id
+// that begins with it. In the last case each counts by its own name from then on.
+func (n idNames) find(published string) []string {
 	if n.exact[published] {
-		return published, true
+		return []string{published}
 	}
-	id := n.normal[normalID(published)]
-	return id, id != ""
+	if id := n.normal[normalID(published)]; id != "" {
+		return []string{id}
+	}
+	if strings.Count(published, "[") <= strings.Count(published, "]") {
+		return nil
+	}
+	var out []string
+	for id := range n.exact {
+		if strings.HasPrefix(id, published) {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 var unittestID = regexp.MustCompile(`^(\S+) \((\S+)\)$`)

@@ -82,6 +82,26 @@ func TestFreezeRefuses(t *testing.T) {
 	}
 }
 
+// A published id may be cut at a blank inside its parameters.
+func TestFreezeCompletesCutIDs(t *testing.T) {
+	task := eval.Task{InstanceID: "x__x-1", FailToPass: []string{"t.py::test[(1,"}, PassToPass: []string{"t.py::test[a", "t.py::test[z", "t.py::test[a]"}}
+	after := map[string]string{"t.py::test[(1,)-(1,)]": "PASSED", "t.py::test[(1, 2)]": "PASSED", "t.py::test[a]": "PASSED", "t.py::test[a + b]": "PASSED"}
+	before := map[string]string{"t.py::test[(1,)-(1,)]": "FAILED", "t.py::test[(1, 2)]": "PASSED", "t.py::test[a]": "PASSED", "t.py::test[a + b]": "PASSED"}
+	got, err := releasepinned.Freeze(task, runs{after}, runs{before})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"t.py::test[(1,)-(1,)]"}; !slices.Equal(got.FailToPass, want) {
+		t.Errorf("FAIL_TO_PASS = %q, want %q", got.FailToPass, want)
+	}
+	if want := []string{"t.py::test[(1, 2)]", "t.py::test[a + b]", "t.py::test[a]"}; !slices.Equal(got.PassToPass, want) {
+		t.Errorf("PASS_TO_PASS = %q, want %q", got.PassToPass, want)
+	}
+	if !slices.Equal(got.Frozen.Missing, []string{"t.py::test[z"}) || got.Frozen.Note != "1 never seen with the gold patch" {
+		t.Errorf("frozen = %+v", got.Frozen)
+	}
+}
+
 // Two printed ids with one normal form: neither may stand for the published one.
 func TestFreezeNeverGuesses(t *testing.T) {
 	task := eval.Task{InstanceID: "x__x-1", FailToPass: []string{"a"}, PassToPass: []string{"test_x (m.C)"}}

@@ -71,7 +71,7 @@ func (l *layout) lock(ctx context.Context, name string) (func(), error) {
 		return func() { f.Close() }, nil
 	case <-ctx.Done():
 		go func() {
-			<-done
+			_ = <-done
 			_ = f.Close()
 		}()
 		return nil, fmt.Errorf("wait for another build of %s: %w", name, context.Cause(ctx))
