@@ -22,7 +22,8 @@ func (a *Activities) Report(ctx context.Context, in ReportInput) (Reported, erro
 	if err != nil {
 		return Reported{}, storeError("read run spec", err)
 	}
-	if _, err := BuildReport(ctx, a.cfg.Store, spec, func(n int) { activity.RecordHeartbeat(ctx, n) }); err != nil {
+	alive := func(n int) { activity.RecordHeartbeat(ctx, n) }
+	if _, err := BuildReport(ctx, a.cfg.Store, spec, alive, reports.Options{TempDir: a.cfg.SpoolDir}); err != nil {
 		return Reported{}, Classify(err)
 	}
 	info, err := a.cfg.Store.Stat(ctx, eval.ReportKey(in.RunID, "report.json"))
@@ -35,7 +36,7 @@ func (a *Activities) Report(ctx context.Context, in ReportInput) (Reported, erro
 // BuildReport writes the report files of a run from its stored results, finished
 // or not, without Temporal. progress, if given, is called with the number of
 // trials read so far.
-func BuildReport(ctx context.Context, store artifacts.Store, spec eval.RunSpec, progress func(int)) (reports.Summary, error) {
+func BuildReport(ctx context.Context, store artifacts.Store, spec eval.RunSpec, progress func(int), opts reports.Options) (reports.Summary, error) {
 	n := 0
 	counted := func(yield func(eval.TrialResult, error) bool) {
 		for r, err := range Results(ctx, store, spec) {
@@ -47,7 +48,7 @@ func BuildReport(ctx context.Context, store artifacts.Store, spec eval.RunSpec, 
 			}
 		}
 	}
-	return reports.Build(ctx, store, spec, counted, reports.Options{})
+	return reports.Build(ctx, store, spec, counted, opts)
 }
 
 // readers is how many results are read from the store at once.

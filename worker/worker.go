@@ -111,9 +111,12 @@ func Start(ctx context.Context, cfg Config) (_ *Worker, err error) {
 	if err := w.openRuntimes(ctx); err != nil {
 		return nil, err
 	}
+	if err := ClearSpool(cfg.Home); err != nil {
+		return nil, err
+	}
 	acts, err := activities.New(activities.Config{
 		Store: cfg.Store, Runtimes: w.contracts(), Worker: cfg.Name,
-		SpoolDir: filepath.Join(cfg.Home, "spool"), Stopping: w.stopping, Logger: cfg.Logger,
+		SpoolDir: spoolDir(cfg.Home), Stopping: w.stopping, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -223,6 +226,7 @@ func (w *Worker) close() error {
 	if w.client != nil {
 		w.client.Close()
 	}
+	errs = append(errs, os.RemoveAll(spoolDir(w.cfg.Home)))
 	return errors.Join(errs...)
 }
 

@@ -141,6 +141,8 @@ func (c *Containerd) Stop(ctx context.Context) error {
 func (c *Containerd) configFile() string  { return filepath.Join(c.cfg.Dir, "config.toml") }
 func (c *Containerd) shimSockets() string { return filepath.Join(c.run, "s") }
 
+func containerdPidFile(dir string) string { return filepath.Join(dir, "containerd.pid") }
+
 func (c *Containerd) daemonConfig(bin string) DaemonConfig {
 	return DaemonConfig{
 		Name:    "containerd",
@@ -148,7 +150,7 @@ func (c *Containerd) daemonConfig(bin string) DaemonConfig {
 		Args:    []string{"--config", c.configFile()},
 		Env:     append(withoutPath(os.Environ()), "PATH="+filepath.Join(c.cfg.ToolsDir, "bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
 		LogFile: filepath.Join(c.cfg.Dir, "containerd.log"),
-		PidFile: filepath.Join(c.cfg.Dir, "containerd.pid"),
+		PidFile: containerdPidFile(c.cfg.Dir),
 		Ready: func(ctx context.Context) error {
 			return pingContainerd(ctx, c.Socket())
 		},

@@ -80,8 +80,9 @@ func Down(ctx context.Context, cfg Config) error {
 	if !Left(cfg) {
 		return ErrNotRunning
 	}
-	// A half-dead stack is started as a whole and then stopped in order: that is
-	// the one path that knows how to leave nothing.
+	// A half-dead stack is taken over and then stopped in order: that is the one path
+	// that knows how to leave nothing. Containerd has to run for it, Temporal not.
+	cfg.ContainerdOnly, cfg.S3 = true, false
 	s, err := Start(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("take over what a killed stack left: %w", err)
@@ -93,7 +94,12 @@ func Down(ctx context.Context, cfg Config) error {
 // Find says ErrNotRunning.
 func Left(cfg Config) bool {
 	_, err := os.Stat(cfg.stateFile())
-	return err == nil || len(leftDaemons(cfg)) > 0
+	return err == nil || len(leftDaemons(cfg)) > 0 || containerdRuns(cfg)
+}
+
+func containerdRuns(cfg Config) bool {
+	_, err := FindDaemon(DaemonConfig{Name: "containerd", Path: "containerd", PidFile: containerdPidFile(cfg.containerdDir())})
+	return err == nil
 }
 
 func stopOwner(ctx context.Context, cfg Config, st State) error {

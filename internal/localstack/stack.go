@@ -32,6 +32,10 @@ type Config struct {
 	Mode    string // a Mode constant
 	Version string // of the owner's build
 	Logger  *slog.Logger
+	// Sweep removes all sandboxes of the containerd at socket, and what else a killed
+	// owner left in Home. It is called before containerd is stopped: mounts and records
+	// of sandboxes would outlive it. Nil leaves them.
+	Sweep func(ctx context.Context, socket string) error
 	// Note is called with a line for people about each thing that is started. Nil is silent.
 	Note func(string)
 }
@@ -334,7 +338,7 @@ func (s *Stack) Stop(ctx context.Context) error {
 	defer s.mu.Unlock()
 	var errs []error
 	if s.containerd != nil {
-		errs = append(errs, s.containerd.Stop(ctx))
+		errs = append(errs, s.sweep(ctx), s.containerd.Stop(ctx))
 	}
 	for _, d := range []*Daemon{s.temporal, s.s3} {
 		if d != nil {
@@ -346,4 +350,24 @@ func (s *Stack) Stop(ctx context.Context) error {
 	}
 	errs = append(errs, s.lock.Close())
 	return errors.Join(errs...)
+}
+
+const sweepTimeout = time.Minute
+
+// sweep needs a containerd that answers: one that has just been killed is started
+// once more for it.
+func (s *Stack) sweep(ctx context.Context) error {
+	if s.cfg.Sweep == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	if !s.containerd.Alive() {
+		c, err := StartContainerd(ctx, s.containerdConfig())
+		if err != nil {
+			return err
+		}
+		s.containerd = c
+	}
+	return s.cfg.Sweep(ctx, s.containerd.Socket())
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"harness/artifacts"
 	"harness/internal/buildinfo"
 	"harness/internal/localstack"
+	"harness/sandbox"
 	"harness/worker"
 	"harness/workflows"
 )
@@ -56,8 +58,22 @@ func (c *Config) Defaults(getenv func(string) string) {
 func (c Config) LocalStack(mode string) localstack.Config {
 	return localstack.Config{
 		Home: c.Home, ToolsDir: c.ToolsDir, SearchAttributes: workflows.SearchAttributes(),
-		Mode: mode, Version: buildinfo.Version(), Logger: c.Logger, Note: c.Note,
+		Mode: mode, Version: buildinfo.Version(), Logger: c.Logger, Note: c.Note, Sweep: c.sweep,
 	}
+}
+
+// sweep leaves nothing of any sandbox in the containerd at socket, nor of dead
+// workers in the data folder. Every handler sees the sandboxes of all.
+func (c Config) sweep(ctx context.Context, socket string) error {
+	rt, err := worker.OpenRuntime(ctx, worker.Config{Home: c.Home, ToolsDir: c.ToolsDir, Containerd: socket, Logger: c.Logger}, LocalHandlers[0])
+	if err != nil {
+		return err
+	}
+	n, err := rt.Remove(ctx, sandbox.Match{})
+	if n > 0 {
+		c.Logger.Info("removed the sandboxes of a stack that ends", "count", n)
+	}
+	return errors.Join(err, rt.CloseClient(), worker.ClearSpool(c.Home))
 }
 
 // StoreURL is where artifacts live when nothing else is said.
