@@ -24,7 +24,9 @@ type TemporalConfig struct {
 	Metrics  int
 	// SearchAttributes are keyword attributes that exist from the start.
 	SearchAttributes []string
-	Logger           *slog.Logger
+	// Dynamic are further settings of the server, "key=value".
+	Dynamic []string
+	Logger  *slog.Logger
 }
 
 // Address of the gRPC frontend.
@@ -52,6 +54,9 @@ func (c TemporalConfig) daemon() DaemonConfig {
 	}
 	for _, name := range c.SearchAttributes {
 		args = append(args, "--search-attribute", name+"=Keyword")
+	}
+	for _, d := range c.Dynamic {
+		args = append(args, "--dynamic-config-value", d)
 	}
 	return DaemonConfig{
 		Name: "temporal", Path: filepath.Join(c.ToolsDir, "bin", "temporal"), Args: args, Dir: c.Dir,

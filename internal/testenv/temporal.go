@@ -1,0 +1,51 @@
+package testenv
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"harness/internal/localstack"
+)
+
+// Temporal starts a dev server that ends with the test and returns its address
+// (host:port). The keyword attributes exist from the start; dynamic are further
+// settings, "key=value". The test is skipped where the tools are not installed.
+func Temporal(t testing.TB, attributes []string, dynamic ...string) string {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(ToolsDir(), "bin", "temporal")); err != nil {
+		t.Skipf("the pinned tools are not installed (run make setup): %v", err)
+	}
+	cfg := localstack.TemporalConfig{
+		Dir: t.TempDir(), ToolsDir: ToolsDir(), SearchAttributes: attributes, Dynamic: dynamic,
+	}
+	freePorts(t, &cfg.Port, &cfg.UIPort, &cfg.HTTPPort, &cfg.Metrics)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	d, err := localstack.StartTemporal(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return cfg.Address()
+}
+
+// freePorts fills in ports that nobody listens on, each another one.
+func freePorts(t testing.TB, ports ...*int) {
+	t.Helper()
+	for _, p := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		*p = l.Addr().(*net.TCPAddr).Port
+	}
+}
