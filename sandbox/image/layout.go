@@ -60,18 +60,22 @@ func (l *layout) lock(ctx context.Context, name string) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock image cache: %w", err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- unix.Flock(int(f.Fd()), unix.LOCK_EX) }()
+	var refused error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		refused = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+	}()
 	select {
-	case err := <-done:
-		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("lock image cache: %w", err)
+	case <-done:
+		if refused != nil {
+			_ = f.Close()
+			return nil, fmt.Errorf("lock image cache: %w", refused)
 		}
-		return func() { f.Close() }, nil
+		return func() { _ = f.Close() }, nil
 	case <-ctx.Done():
 		go func() {
-			_ = <-done
+			<-done
 			_ = f.Close()
 		}()
 		return nil, fmt.Errorf("wait for another build of %s: %w", name, context.Cause(ctx))
