@@ -2,6 +2,8 @@ package evalrun
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -141,13 +143,27 @@ func freeze(ctx context.Context, app *cli.App, o ImportOptions, tasks []eval.Tas
 		observed := map[string]*observation{}
 		for _, candidate := range []string{eval.CandidateGold, eval.CandidateNoop} {
 			spec.Candidate, spec.Agent = candidate, candidate
-			spec.RunID = fmt.Sprintf("freeze-%.12s-%s-%d", digest, candidate, spec.Attempts)
+			if spec.RunID, err = freezeID(spec); err != nil {
+				return err
+			}
 			if err := observe(ctx, app, s, spec, d, tasks, observed); err != nil {
 				return err
 			}
 		}
 		return writeFrozen(ctx, app, o, tasks, observed)
 	})
+}
+
+// freezeID is the same for the same tasks, conditions and build: an import that was
+// cut short goes on with its runs, and a newer build observes anew.
+func freezeID(spec eval.RunSpec) (string, error) {
+	spec.CreatedAt, spec.RunID = time.Time{}, ""
+	data, err := json.Marshal(spec)
+	if err != nil {
+		return "", fmt.Errorf("name the runs of an import: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return fmt.Sprintf("freeze-%s-%x", spec.Candidate, sum[:8]), nil
 }
 
 // observation is what the runs saw of one task.
