@@ -1,0 +1,244 @@
+//go:build e2e
+
+package faults
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"harness/internal/proc"
+)
+
+// run is one evaluation by a command of its own.
+type run struct {
+	home *home
+	in   input
+	id   string
+
+	cmd   *exec.Cmd
+	out   *lockedBuffer
+	ended chan struct{}
+	err   error // valid after ended
+}
+
+func newRun(h *home, in input, id string) *run { return &run{home: h, in: in, id: id} }
+
+// dir is where the run is stored.
+func (r *run) dir() string { return filepath.Join(r.home.dir, "artifacts", "runs", r.id) }
+
+// start starts `harness eval`.
+func (r *run) start(t *testing.T) {
+	t.Helper()
+	r.launch(t, append([]string{"eval", "--run-id", r.id, "-v"}, r.in.args...)...)
+}
+
+// resumed starts `harness resume`.
+func (r *run) resumed(t *testing.T) {
+	t.Helper()
+	r.launch(t, "resume", r.id, "-v")
+}
+
+func (r *run) launch(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := r.home.prepare(t.Context(), args...)
+	out, ended := &lockedBuffer{}, make(chan struct{})
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.cmd, r.out, r.ended = cmd, out, ended
+	go func() {
+		r.err = cmd.Wait()
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("what harness %s said:\n%s", strings.Join(args, " "), out)
+		}
+	})
+}
+
+// finish waits for the command and expects its exit code.
+func (r *run) finish(t *testing.T, code int) {
+	t.Helper()
+	select {
+	case <-r.ended:
+	case <-time.After(patience):
+		t.Fatalf("the command did not end within %s\n%s", patience, r.output())
+	}
+	if got := exitCode(r.err); got != code {
+		t.Fatalf("the command ended with %d (%v), want %d", got, r.err, code)
+	}
+}
+
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+func (r *run) output() string { return r.out.String() + r.home.logs() }
+
+// command is the process that started or resumed the run.
+func (r *run) command() int { return r.cmd.Process.Pid }
+
+// owner is the process of `harness up`.
+func (r *run) owner(t *testing.T) int {
+	return r.find(t, "the stack's owner", func(args []string) bool {
+		return filepath.Base(args[0]) == "harness" && has(args, "up") && has(args, "--foreground")
+	})
+}
+
+func (r *run) temporal(t *testing.T) int {
+	return r.find(t, "Temporal", func(args []string) bool { return filepath.Base(args[0]) == "temporal" })
+}
+
+func (r *run) containerd(t *testing.T) int {
+	return r.find(t, "containerd", func(args []string) bool { return filepath.Base(args[0]) == "containerd" })
+}
+
+func (r *run) shim(t *testing.T) int {
+	return r.find(t, "a shim", func(args []string) bool {
+		return strings.HasPrefix(filepath.Base(args[0]), "containerd-shim") && has(args, "-id") && !has(args, "start") && !has(args, "delete")
+	})
+}
+
+func (r *run) sandbox(t *testing.T) int {
+	return r.find(t, "a gVisor sandbox", isSandbox)
+}
+
+func isSandbox(args []string) bool { return filepath.Base(args[0]) == "runsc-sandbox" }
+
+func has(args []string, word string) bool {
+	for _, a := range args {
+		if a == word {
+			return true
+		}
+	}
+	return false
+}
+
+// find waits for a process of this home that is what is looked for. Sandboxes come
+// and go, so the one that is wanted may not be there at once.
+func (r *run) find(t *testing.T, what string, is func(args []string) bool) int {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(lookEvery) {
+		for _, pid := range r.home.processes() {
+			if args := proc.Cmdline(pid); len(args) > 0 && is(args) {
+				return pid
+			}
+		}
+		select {
+		case <-r.ended:
+			t.Fatalf("the run was over before %s was found\n%s", what, r.output())
+		default:
+		}
+	}
+	t.Fatalf("%s is not there\n%s", what, r.output())
+	return 0
+}
+
+// kill ends processes at once, as a crash does, and returns when they are dead.
+func (r *run) kill(t *testing.T, pids ...int) {
+	t.Helper()
+	ids := make([]proc.ID, 0, len(pids))
+	for _, pid := range pids {
+		if id, err := proc.Of(pid); err == nil { // ended meanwhile
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range ids {
+		if err := id.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range ids {
+		for deadline := time.Now().Add(10 * time.Second); id.Alive(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("process %d does not die", id.Pid)
+			}
+		}
+	}
+}
+
+func (r *run) signal(t *testing.T, pid int, sig syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tries counts the physical executions that left anything in the store.
+func (r *run) tries(t *testing.T) int {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(r.dir(), "tasks", "*", "*", "*", "try-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(dirs)
+}
+
+// mustBeGone watches the process that takes over: none of the sandboxes that the
+// dead one left may still run when it makes its own first. Call what it returns
+// when the run has ended.
+func mustBeGone(t *testing.T, r *run, old []proc.ID) func() {
+	done, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		known := map[proc.ID]bool{}
+		for _, id := range old {
+			known[id] = true
+		}
+		for {
+			fresh := false
+			for _, id := range r.home.sandboxes() {
+				fresh = fresh || !known[id]
+			}
+			if fresh {
+				break
+			}
+			select {
+			case <-stop:
+				return // it needed none
+			case <-time.After(lookEvery):
+			}
+		}
+		for _, id := range old {
+			if id.Alive() {
+				t.Errorf("sandbox process %d of the dead process still runs while the one that took over makes its own", id.Pid)
+			}
+		}
+	}()
+	return func() { close(stop); <-done }
+}
+
+// lockedBuffer takes the output of a command while it is read.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
