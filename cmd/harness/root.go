@@ -37,8 +37,10 @@ func newRoot(app *cli.App) *cobra.Command {
 			level := slog.LevelError
 			if c.verbose {
 				level = slog.LevelInfo
+				app.Terminal = false // log lines would come between those that are redrawn
 			}
 			c.cfg.Logger = slog.New(slog.NewTextHandler(app.Err, &slog.HandlerOptions{Level: level}))
+			c.cfg.LogToFile = !c.verbose
 			c.cfg.Note = func(s string) { app.Note("%s", s) }
 			c.cfg.Defaults(app.Getenv)
 		},
@@ -48,7 +50,7 @@ func newRoot(app *cli.App) *cobra.Command {
 	})
 	f := root.PersistentFlags()
 	f.StringVar(&c.cfg.Home, "home", "", "data `folder` of the harness (default $HARNESS_HOME, or /var/lib/harness for root)")
-	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside (otherwise a run's log is stack/run.log in the data folder)")
 	f.BoolVar(&c.json, "json", false, "print one JSON document (or JSON lines) instead of text")
 	root.AddCommand(
 		c.evalCmd(), c.resumeCmd(), c.runsCmd(), c.taskCmd(), c.gradeCmd(), c.reportCmd(),

@@ -94,7 +94,8 @@ func TestProgressPlain(t *testing.T) {
 		{time.Second, progressOf(10, 4, "running", workflows.Tally{}), "0 of 10 done, 4 in flight\n"},
 		{time.Second, progressOf(10, 4, "running", workflows.Tally{}), ""},
 		{30 * time.Second, progressOf(10, 4, "running", workflows.Tally{}), "0 of 10 done, 4 in flight\n"},
-		{29 * time.Second, progressOf(10, 4, "running", workflows.Tally{eval.Resolved: 2}), "2 of 10 done, 4 in flight, 2.0/min, about 4m4s left; resolved 2\n"},
+		{time.Second, progressOf(10, 4, "running", workflows.Tally{eval.Resolved: 1}), ""},
+		{28 * time.Second, progressOf(10, 4, "running", workflows.Tally{eval.Resolved: 2}), "2 of 10 done, 4 in flight, 2.0/min, about 4m4s left; resolved 2\n"},
 		{time.Second, progressOf(10, 0, "reporting", workflows.Tally{eval.Resolved: 9, eval.InfraError: 1}), "10 of 10 done, writing the report; resolved 9, infra_error 1\n"},
 	} {
 		c.add(step.after)

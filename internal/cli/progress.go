@@ -17,9 +17,10 @@ type Progress struct {
 	started time.Time
 	first   int // finished when watching began: they say nothing of the speed
 	seen    bool
-	drawn   int // lines on the terminal
-	last    string
-	lastAt  time.Time
+	drawn   int    // lines on the terminal
+	state   string // last plain line: what the run was doing
+	done    int    // and how many trials it had finished
+	at      time.Time
 }
 
 // NewProgress starts the clock.
@@ -27,8 +28,12 @@ func NewProgress(app *App) *Progress {
 	return &Progress{app: app, started: app.Now()}
 }
 
-// plainEvery bounds how often an unchanged plain line is repeated.
-const plainEvery = 30 * time.Second
+// A plain line comes at once when the run does something else, and otherwise the
+// more seldom the longer it takes: a night's log is no longer than it must be.
+const (
+	plainFirst = 2 * time.Second
+	plainEvery = 30 * time.Second
+)
 
 // Show draws p.
 func (v *Progress) Show(p runs.Progress) {
@@ -45,8 +50,13 @@ func (v *Progress) Show(p runs.Progress) {
 	if len(rows) > 0 {
 		line += "; " + oneLine(rows)
 	}
-	if key := fmt.Sprint(done, p.Paused, p.Phase); key != v.last || v.app.Now().Sub(v.lastAt) >= plainEvery {
-		v.last, v.lastAt = key, v.app.Now()
+	now := v.app.Now()
+	state, pause := fmt.Sprint(p.Paused, p.Phase), plainEvery
+	if done != v.done {
+		pause = min(plainEvery, plainFirst+now.Sub(v.started)/20)
+	}
+	if state != v.state || now.Sub(v.at) >= pause {
+		v.state, v.done, v.at = state, done, now
 		v.app.Note("%s", line)
 	}
 }
@@ -94,7 +104,7 @@ func roughly(d time.Duration) string {
 	case d >= 10*time.Minute:
 		return fmt.Sprintf("%dm", int(d.Round(time.Minute).Minutes()))
 	}
-	return d.Round(time.Second).String()
+	return max(time.Second, d.Round(time.Second)).String()
 }
 
 type outcomeRow struct {

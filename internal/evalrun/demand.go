@@ -163,7 +163,7 @@ func (d *demand) describe(run eval.Limits) string {
 	text := fmt.Sprintf("%s, %s each", cli.Count(run.CPUs, "core"), cli.Size(run.MemoryBytes))
 	for _, l := range d.limits {
 		if l.CPUs != run.CPUs || l.MemoryBytes != run.MemoryBytes {
-			return text + "; some tasks have limits of their own"
+			return text + "; some tasks differ"
 		}
 	}
 	return text

@@ -68,6 +68,8 @@ func Eval(ctx context.Context, app *cli.App, o Options) error {
 		if err != nil {
 			return err
 		}
+		// A run may take hours; its tasks are stored now and may be large.
+		req = runs.Request{}
 		return follow(ctx, app, s, p, d, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
 	})
 }

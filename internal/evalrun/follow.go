@@ -113,6 +113,9 @@ func interrupted(ctx context.Context, app *cli.App, s *session.Session, id strin
 	if s.Kind != session.Embedded {
 		return &cli.ExitError{Code: cli.ExitInterrupted, Msg: fmt.Sprintf("no longer watching; run %s goes on. `harness runs watch %s` looks again, `harness runs cancel %s` ends it", id, id, id)}
 	}
+	if app.Terminal {
+		fmt.Fprint(app.Err, "\r\x1b[K") // what the terminal made of Ctrl-C
+	}
 	app.Note("interrupted: stopping the sandboxes of run %s (Ctrl-C again ends at once and leaves them to the next command)", id)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -26,7 +27,9 @@ type Config struct {
 	// SharedStore: the folder given as Store is one that the workers see, too.
 	SharedStore bool
 	Logger      *slog.Logger
-	Note        func(string) // for people; nil is silent
+	// LogToFile: a stack and worker of this process log to RunLog instead of Logger.
+	LogToFile bool
+	Note      func(string) // for people; nil is silent
 }
 
 // Defaults fills in the folders from the environment.
@@ -82,6 +85,20 @@ func (c Config) StoreURL() string {
 		return c.Store
 	}
 	return filepath.Join(c.Home, "artifacts")
+}
+
+// RunLog is where a run with a stack of its own logs.
+func (c Config) RunLog() string { return filepath.Join(c.Home, "stack", "run.log") }
+
+func (c Config) openRunLog() (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(c.RunLog()), 0o755); err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	f, err := os.OpenFile(c.RunLog(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	return f, nil
 }
 
 // OpenStore opens an artifact store. For the local stack's own S3 server the keys

@@ -10,6 +10,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +50,7 @@ type Session struct {
 	slots      int    // of the worker on this machine, 0 when it is elsewhere
 	containerd string // socket of this machine's, "" when it is elsewhere
 	cfg        Config
+	log        *os.File // nil when logs go elsewhere
 	stack      *localstack.Stack
 	worker     *worker.Worker
 }
@@ -145,17 +148,29 @@ func openLocal(ctx context.Context, cfg Config, st localstack.State, handlers []
 
 func openEmbedded(ctx context.Context, cfg Config, need Need) (_ *Session, err error) {
 	s := &Session{Kind: Embedded, slots: need.Slots, cfg: cfg}
-	if s.Store, err = cfg.OpenStore(ctx, cfg.StoreURL()); err != nil {
-		return nil, err
-	}
-	if s.stack, err = localstack.Start(ctx, cfg.LocalStack(localstack.ModeEmbedded)); err != nil {
-		return nil, err
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
 		}
 	}()
+	if s.Store, err = cfg.OpenStore(ctx, cfg.StoreURL()); err != nil {
+		return nil, err
+	}
+	if cfg.LogToFile {
+		if s.log, err = cfg.openRunLog(); err != nil {
+			return nil, err
+		}
+		cfg.Logger = slog.New(slog.NewTextHandler(s.log, nil))
+	}
+	if s.stack, err = localstack.Start(ctx, cfg.LocalStack(localstack.ModeEmbedded)); err != nil {
+		return nil, err
+	}
+	if s.log != nil {
+		// Now, and not before, the file is this process's own.
+		if err := s.log.Truncate(0); err != nil {
+			return nil, fmt.Errorf("start the log: %w", err)
+		}
+	}
 	st := s.stack.State()
 	s.UI, s.containerd = st.TemporalUI, st.Containerd
 	// A run whose process was killed would be taken up by this worker, too. It is
@@ -224,6 +239,9 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	if s.stack != nil {
 		errs = append(errs, s.stack.Stop(ctx))
+	}
+	if s.log != nil {
+		errs = append(errs, s.log.Close())
 	}
 	return errors.Join(errs...)
 }
