@@ -20,12 +20,15 @@ const (
 	chunkBytes = 64 << 10
 	queueLen   = 16 // chunks between the pipe and a writer: 1 MiB at most
 	// writerStall is how long a writer may hold up the process before output is
-	// dropped instead.
-	writerStall = 2 * time.Second
-	// After the exit: output goes on arriving for at most drainMax, or until it
-	// has been silent for drainIdle while another process keeps the pipe open.
-	drainIdle = 250 * time.Millisecond
-	drainMax  = 2 * time.Second
+	// dropped instead: a busy disk must not cost a line of a test log.
+	writerStall = 10 * time.Second
+	// After the exit the end of the stream comes at once, unless another process
+	// keeps the pipe open. Then output goes on arriving for at most drainMax, or
+	// until it has been silent for drainIdle. A shim that is starved of CPU is silent,
+	// too, with the last lines in its hands, so this is much longer than it looks
+	// worth.
+	drainIdle = 2 * time.Second
+	drainMax  = 5 * time.Second
 	// flushMax bounds the wait for a slow writer after the last byte was read.
 	flushMax = 5 * time.Second
 )
@@ -315,8 +318,9 @@ func newFeed(path string, src io.Reader) (*feed, error) {
 	return &feed{src: src, path: path, hold: hold, w: w, done: make(chan struct{})}, nil
 }
 
+// start begins to copy. The reading end is held on to: the shim opens its own in
+// the background, and may not have come yet.
 func (f *feed) start(closeStdin func()) {
-	_ = f.hold.Close()
 	go func() {
 		defer close(f.done)
 		w := writerFunc(func(b []byte) (int, error) {
