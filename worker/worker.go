@@ -71,6 +71,9 @@ const (
 	// stopTimeout is longer than the clean-up of a sandbox.
 	stopTimeout  = 20 * time.Second
 	janitorEvery = time.Minute
+	// heartbeatThrottle: answers to heartbeats are how an execution learns that it was
+	// cancelled; the library would hold them back for most of the timeout.
+	heartbeatThrottle = 5 * time.Second
 )
 
 // Worker polls until it is stopped.
@@ -189,6 +192,7 @@ func (w *Worker) poll(acts *activities.Activities) error {
 			WorkerStopTimeout:                  stopTimeout,
 			MaxConcurrentActivityExecutionSize: w.cfg.Slots,
 			MaxConcurrentActivityTaskPollers:   2,
+			MaxHeartbeatThrottleInterval:       heartbeatThrottle,
 			DisableWorkflowWorker:              true,
 		})
 		boxes.RegisterActivity(acts)
