@@ -80,8 +80,9 @@ func (s *activeShard) tell(ctx workflow.Context) {
 			return
 		}
 		s.sent = s.want
-		// Not waited for: a shard that is gone needs no telling.
-		s.child.SignalChildWorkflow(ctx, signalControl, s.sent)
+		// Waited for, since two signals under way may overtake each other. That it
+		// fails is no matter: a shard that is gone needs no telling.
+		_ = s.child.SignalChildWorkflow(ctx, signalControl, s.sent).Get(quiet, nil)
 	}
 }
 
@@ -129,7 +130,8 @@ func (r *run) listen(ctx workflow.Context) {
 			if !ch.Receive(ctx, &t) {
 				return
 			}
-			if s := r.active[t.Index]; s != nil {
+			// The least counts, since signals may overtake each other.
+			if s := r.active[t.Index]; s != nil && (s.tail < 0 || t.Running < s.tail) {
 				s.tail = t.Running
 				r.steer()
 			}

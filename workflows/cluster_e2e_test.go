@@ -5,7 +5,6 @@ package workflows_test
 import (
 	"context"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"sync"
@@ -28,8 +27,6 @@ import (
 	"harness/sandbox/fake"
 	"harness/workflows"
 )
-
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // cluster is a server, an artifact store, and workers as they come and go.
 type cluster struct {
@@ -60,7 +57,7 @@ func openStore(t *testing.T, folder string) *dir.Store {
 
 func (c *cluster) dial() client.Client {
 	c.t.Helper()
-	cl, err := temporalx.Dial(c.t.Context(), c.address, "", "tests", quiet())
+	cl, err := temporalx.Dial(c.t.Context(), c.address, "", "tests", discard)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -87,7 +84,7 @@ func startWorker(cl client.Client, class string, store artifacts.Store, rt sandb
 	stopping := make(chan struct{})
 	acts, err := activities.New(activities.Config{
 		Store: store, Runtimes: map[string]sandbox.Runtime{runstest.Runtime: rt}, Worker: "tests",
-		SpoolDir: spool, Stopping: stopping, Logger: quiet(),
+		SpoolDir: spool, Stopping: stopping, Logger: discard,
 	})
 	if err != nil {
 		return nil, err
@@ -183,11 +180,12 @@ func (c *cluster) start(p runs.Planned, window int) client.WorkflowRun {
 // finish waits for a run and returns what it and its report say.
 func (c *cluster) finish(wf client.WorkflowRun) (workflows.RunResult, reports.Summary) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Minute)
 	defer cancel()
 	var res workflows.RunResult
 	if err := wf.Get(ctx, &res); err != nil {
-		c.t.Fatal(err)
+		p, askErr := runs.Ask(c.t.Context(), c.client, wf.GetID())
+		c.t.Fatalf("%v; it stands at %+v (%v)", err, p, askErr)
 	}
 	return res, c.summary(wf.GetID())
 }

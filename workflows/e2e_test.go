@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -59,11 +60,11 @@ func happyPath(c *cluster) {
 	c.work(runstest.Sandboxes(func(_ context.Context, b *fake.Sandbox, _ sandbox.Process) fake.Result {
 		return fake.Result{Stdout: runstest.Log(id(b) != "task-0003")}
 	}))
-	p := c.plan("happy", 20, func(r *runs.Request) { r.Spec.ShardSize = 10 })
+	p := c.plan("happy", 40, func(r *runs.Request) { r.Spec.ShardSize = 20 })
 	res, sum := c.finish(c.start(p, 5))
-	wantTally(c.t, res.Tally, workflows.Tally{eval.Resolved: 19, eval.Unresolved: 1})
-	c.wantOutcomes("happy", map[string]int{"resolved": 19, "unresolved": 1})
-	if res.Report.Key != eval.ReportKey("happy", "report.json") || sum.ResolvedInstances != 19 {
+	wantTally(c.t, res.Tally, workflows.Tally{eval.Resolved: 39, eval.Unresolved: 1})
+	c.wantOutcomes("happy", map[string]int{"resolved": 39, "unresolved": 1})
+	if res.Report.Key != eval.ReportKey("happy", "report.json") || sum.ResolvedInstances != 39 {
 		c.t.Errorf("result %+v", res)
 	}
 	attrs, err := c.client.DescribeWorkflowExecution(c.t.Context(), eval.TaskWorkflowID("happy", "task-0003", 1), "")
@@ -168,16 +169,17 @@ func steer(c *cluster) {
 	release := make(chan struct{})
 	var faults atomic.Int64
 	rt := runstest.Sandboxes(func(ctx context.Context, b *fake.Sandbox, _ sandbox.Process) fake.Result {
-		switch {
-		case id(b) == "task-0001":
+		if id(b) == "task-0001" {
 			return fake.Result{Hang: true}
-		case id(b) == "task-0002" && faults.Add(1) <= 1:
-			return fake.Result{Err: sandbox.ErrUnhealthy}
-		case hold.Load():
+		}
+		if hold.Load() {
 			select {
 			case <-release:
 			case <-ctx.Done():
 			}
+		}
+		if id(b) == "task-0002" && faults.Add(1) == 1 {
+			return fake.Result{Err: sandbox.ErrUnhealthy}
 		}
 		return resolves(0)
 	})
@@ -216,7 +218,8 @@ func steer(c *cluster) {
 	res, _ := c.finish(wf)
 	wantTally(c.t, res.Tally, workflows.Tally{eval.Resolved: 11, eval.Cancelled: 1})
 	c.wantOutcomes("steer", map[string]int{"resolved": 11, "cancelled": 1})
-	c.record("steer", "steer", "steer/0", "steer/1", "steer/task-0001/1")
+	c.record("steer", "steer", "steer/1", "steer/task-0001/1")
+	c.recordChain("steer", "steer/0", c.runsOf("steer", "steer/0"))
 }
 
 // cancelled: a run that a person ends is shown as cancelled and still has its table.
@@ -249,20 +252,22 @@ func cancelled(c *cluster) {
 	c.record("cancel", "cancel", "cancel/0", "cancel/task-0002/1")
 }
 
-// outage: the artifact store is away for longer than a workflow task lasts.
+// outage: the artifact store goes away between execution and grading, for longer
+// than a workflow task lasts.
 func outage(c *cluster) {
-	s := &brittle{Store: c.store}
+	s := &brittle{Store: c.store, after: eval.FileUsage}
 	c.store = s
-	c.work(runstest.Sandboxes(func(context.Context, *fake.Sandbox, sandbox.Process) fake.Result {
-		s.away.Store(true)
-		time.AfterFunc(20*time.Second, func() { s.away.Store(false) })
-		return resolves(0)
-	}))
+	rt := runstest.Sandboxes(nil)
+	c.work(rt)
 	p := c.plan("outage", 3, nil)
-	res, _ := c.finish(c.start(p, 3))
+	start := time.Now()
+	res, _ := c.finish(c.start(p, 1))
 	wantTally(c.t, res.Tally, workflows.Tally{eval.Resolved: 3})
-	if got, tries := c.results("outage"); got != 3 || tries != 3 {
+	if got, tries := c.results("outage"); got != 3 || tries != 3 || len(rt.Created()) != 3 {
 		c.t.Errorf("%d results of %d tries, want 3 of each", got, tries)
+	}
+	if took := time.Since(start); took < outageLasts {
+		c.t.Errorf("the run took %v, the outage was not noticed", took)
 	}
 	c.record("outage", "outage/task-0000/1")
 }
@@ -356,10 +361,14 @@ func TestContinueAsNew(t *testing.T) {
 	c.recordChain("continue", "long/0", shardChain[:2])
 }
 
-// brittle is a store that can be away.
+const outageLasts = 20 * time.Second
+
+// brittle is a store that goes away once, after a file of that name was written.
 type brittle struct {
 	artifacts.Store
-	away atomic.Bool
+	after string
+	once  sync.Once
+	away  atomic.Bool
 }
 
 func (s *brittle) check() error {
@@ -373,7 +382,14 @@ func (s *brittle) Put(ctx context.Context, key string, r io.Reader, opts artifac
 	if err := s.check(); err != nil {
 		return artifacts.Info{}, err
 	}
-	return s.Store.Put(ctx, key, r, opts)
+	info, err := s.Store.Put(ctx, key, r, opts)
+	if base(key) == s.after {
+		s.once.Do(func() {
+			s.away.Store(true)
+			time.AfterFunc(outageLasts, func() { s.away.Store(false) })
+		})
+	}
+	return info, err
 }
 
 func (s *brittle) Get(ctx context.Context, key string) (io.ReadCloser, artifacts.Info, error) {

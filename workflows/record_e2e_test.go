@@ -44,6 +44,17 @@ func (c *cluster) chain(id string) (out []*historypb.History) {
 	}
 }
 
+// runsOf returns the histories that a child had under its parent, one a start.
+func (c *cluster) runsOf(parent, id string) (out []*historypb.History) {
+	c.t.Helper()
+	for _, e := range c.history(parent, "").Events {
+		if a := e.GetChildWorkflowExecutionStartedEventAttributes(); a.GetWorkflowExecution().GetWorkflowId() == id {
+			out = append(out, c.history(id, a.GetWorkflowExecution().GetRunId()))
+		}
+	}
+	return out
+}
+
 // record writes histories for the replay test, if that was asked for.
 func (c *cluster) record(scenario string, ids ...string) {
 	c.t.Helper()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"testing"
@@ -173,10 +172,12 @@ func (s *stub) total() int {
 
 const runID = "run"
 
+var discard = slog.New(slog.DiscardHandler)
+
 func newEnv(t *testing.T, s *stub) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	suite.SetLogger(log.NewStructuredLogger(discard))
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(60 * time.Second)
 	workflows.Register(env)
