@@ -4,5 +4,5 @@
 //
 // It owns which files of the package index a task needs, how its tests are
 // called, and which of the published tests count once they have been observed
-// (Freeze). It runs nothing itself: executions come in through Execute.
+// (Freeze). It runs nothing itself.
 package releasepinned

@@ -1,11 +1,9 @@
 package releasepinned_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"harness/datasets/releasepinned"
@@ -112,51 +110,5 @@ func TestFreezeNeverGuesses(t *testing.T) {
 	}
 	if want := []string{"test_x (m.C.test_x)"}; !slices.Equal(got.PassToPass, want) {
 		t.Errorf("PASS_TO_PASS = %q, want %q", got.PassToPass, want)
-	}
-}
-
-func TestFreezeAll(t *testing.T) {
-	tasks := []eval.Task{
-		{InstanceID: "good", FailToPass: []string{"a"}, Patch: "p"}, {InstanceID: "bad", FailToPass: []string{"a"}},
-		{InstanceID: "moved", FailToPass: []string{"a"}}, {InstanceID: "also", FailToPass: []string{"a"}},
-	}
-	var n atomic.Int64
-	run := func(_ context.Context, task eval.Task, patch *string) (releasepinned.Observation, error) {
-		o := releasepinned.Observation{Runtime: "runsc", ImageDigest: "sha256:1", StatusMap: map[string]string{"a": "FAILED"}}
-		if task.InstanceID == "moved" {
-			o.ImageDigest = string(rune('0' + n.Add(1)))
-		}
-		if task.InstanceID == "bad" {
-			return o, errors.New("the sandbox is full")
-		}
-		if patch != nil {
-			o.StatusMap["a"] = "PASSED"
-		}
-		return o, nil
-	}
-	var reports atomic.Int64
-	out, err := releasepinned.FreezeAll(context.Background(), tasks, run, releasepinned.FreezeOptions{GoldRuns: 2, Parallel: 2}, func(releasepinned.FreezeProgress) { reports.Add(1) })
-	if len(out) != 2 || out[0].InstanceID != "good" || out[1].InstanceID != "also" || reports.Load() != 4 {
-		t.Fatalf("frozen %+v, %d reports", out, reports.Load())
-	}
-	if f := out[0].Frozen; f.Runtime != "runsc" || f.ImageDigest != "sha256:1" || f.GoldRuns != 2 || f.NoopRuns != 1 {
-		t.Errorf("frozen = %+v", f)
-	}
-	for _, want := range []string{"freeze bad: gold run 1 of 2: the sandbox is full", "freeze moved: the image or the runtime changed"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error = %v, want %q", err, want)
-		}
-	}
-}
-
-func TestFreezeAllStops(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	run := func(ctx context.Context, _ eval.Task, _ *string) (releasepinned.Observation, error) {
-		cancel()
-		return releasepinned.Observation{}, context.Cause(ctx)
-	}
-	_, err := releasepinned.FreezeAll(ctx, make([]eval.Task, 100), run, releasepinned.FreezeOptions{}, nil)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error = %v", err)
 	}
 }
