@@ -45,6 +45,9 @@ func (h *home) standAlone(t *testing.T) {
 		h := h.in(t)
 		_, notes := h.want(2, eval("gold", "mini__slug-1")...)
 		h.says(notes, "run gold exists and is a different one (", "entries", "choose another --run-id")
+		if strings.Contains(notes, "started Temporal") {
+			t.Errorf("a stack was started to find that out:\n%s", notes)
+		}
 		_, notes = h.want(2, eval("gold", "mini__slug-1,mini__kvconf-1", "--memory", "1GiB")...)
 		h.says(notes, "(limits differ)")
 		out, notes := h.want(0, eval("gold", "mini__slug-1,mini__kvconf-1", "--json")...)

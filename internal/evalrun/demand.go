@@ -111,8 +111,7 @@ type parallel struct {
 	capped bool // below the slots of the stack that is up, since more do not fit
 }
 
-func (d *demand) parallel(s *session.Session, asked int) parallel {
-	slots := s.Slots()
+func (d *demand) parallel(kind session.Kind, slots, asked int) parallel {
 	if slots == 0 {
 		if asked == 0 {
 			asked = remoteWindow
@@ -127,7 +126,7 @@ func (d *demand) parallel(s *session.Session, asked int) parallel {
 	// The slots of a stack that is up were computed for other limits than this
 	// run's, so here the window has to keep within what the machine has.
 	fit := d.slots()
-	capped := s.Kind == session.Local && fit < min(slots, window, len(d.limits))
+	capped := kind == session.Local && fit < min(slots, window, len(d.limits))
 	if capped {
 		slots, window = fit, fit
 	}
@@ -143,7 +142,7 @@ func announce(app *cli.App, s *session.Session, p runs.Planned, d demand, asked 
 	spec := &p.Spec
 	app.Note("%s %s: %s of %s, candidate %s, profile %s, runtime %s", verb, spec.RunID, cli.Count(spec.Entries, "trial"),
 		escape.Terminal(spec.Dataset), escape.Terminal(spec.Agent), spec.Profile, spec.Runtime)
-	par := d.parallel(s, asked)
+	par := d.parallel(s.Kind, s.Slots(), asked)
 	if par.atOnce > 0 {
 		app.Note("%s at once (%s), %s in flight", cli.Count(par.atOnce, "sandbox"), d.describe(spec.Limits), cli.Count(par.window, "trial"))
 	}

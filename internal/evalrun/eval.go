@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,20 +59,19 @@ func Eval(ctx context.Context, app *cli.App, o Options) error {
 	if err := checkOut(o.OutDir); err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	d := demandOf(req, DatasetPath(o.Session, o.Dataset))
-	s, err := open(ctx, o.Session, req.Spec, d)
+	if err := check(o.Session, req.Spec); err != nil {
+		return err
+	}
+	store, err := o.Session.OpenStore(ctx, StoreOf(o.Session))
 	if err != nil {
 		return err
 	}
-	return inSession(ctx, app, s, func() error {
-		p, err := plan(ctx, s.Store, req, o.RunID == "")
-		if err != nil {
-			return err
-		}
-		// A run may take hours; its tasks are stored now and may be large.
-		req = runs.Request{}
-		return follow(ctx, app, s, p, d, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
-	})
+	p, err := plan(ctx, store, req, o.RunID == "")
+	if err != nil {
+		return err
+	}
+	d := demandOf(req, DatasetPath(o.Session, o.Dataset))
+	return carryThrough(ctx, app, o.Session, store, p, d, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
 }
 
 // plan stores the run. An id that was made, not given, is made different when
@@ -123,16 +123,41 @@ func Resume(ctx context.Context, app *cli.App, o ResumeOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := check(o.Session, p.Spec); err != nil {
+		return err
+	}
 	d, err := storedDemand(ctx, store, p.Spec)
 	if err != nil {
 		return err
 	}
-	s, err := open(ctx, o.Session, p.Spec, d)
+	return carryThrough(ctx, app, o.Session, store, p, d, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
+}
+
+// check refuses what no session could carry out.
+func check(cfg session.Config, spec eval.RunSpec) error {
+	if err := session.Check(cfg, []string{spec.Runtime}); err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	return nil
+}
+
+// carryThrough carries out a run that is stored, in a session of its own, and
+// shows its report.
+func carryThrough(ctx context.Context, app *cli.App, cfg session.Config, store artifacts.Store, p runs.Planned, d demand, o show) error {
+	s, err := open(ctx, cfg, p.Spec, d)
 	if err != nil {
+		if !p.Existed {
+			// It was never begun, so it is not worth a line in the list of runs.
+			_, removeErr := runs.Remove(context.WithoutCancel(ctx), store, p.Spec.RunID)
+			err = errors.Join(err, removeErr)
+		}
 		return err
 	}
 	return inSession(ctx, app, s, func() error {
-		return follow(ctx, app, s, p, d, show{json: o.JSON, window: o.Window, maxMissing: o.MaxMissing, outDir: o.OutDir})
+		if was, is := store.URL(""), s.Store.URL(""); was != is {
+			return fmt.Errorf("a local stack came up meanwhile that keeps artifacts in %s, not in %s; start again", is, was)
+		}
+		return follow(ctx, app, s, p, d, o)
 	})
 }
 
@@ -288,5 +313,6 @@ func runID(dataset, agent string, now time.Time) string {
 		}, s)
 		return strings.Trim(s[:min(len(s), 35)], "-_")
 	}
-	return strings.TrimLeft(word(dataset)+"-"+word(agent)+"-"+now.UTC().Format("20060102-150405"), "-")
+	parts := []string{word(dataset), word(agent), now.UTC().Format("20060102-150405")}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
 }

@@ -20,11 +20,11 @@ import (
 	"harness/reports"
 )
 
-// StoreOf is the store of a command that opens no session: the running stack's, if
-// there is one.
+// StoreOf is where a command finds runs when no session is open: the store of the
+// stack that is up, if there is one.
 func StoreOf(cfg session.Config) string {
 	if cfg.Store == "" && cfg.Temporal == "" {
-		if st, err := localstack.Find(cfg.LocalStack("")); err == nil && st.Store != "" {
+		if st, err := localstack.Find(cfg.LocalStack("")); err == nil && st.Mode == localstack.ModeUp && st.Store != "" {
 			return st.Store
 		}
 	}

@@ -125,14 +125,32 @@ func openRemote(ctx context.Context, cfg Config) (*Session, error) {
 	return s, err
 }
 
-func openLocal(ctx context.Context, cfg Config, st localstack.State, handlers []string) (*Session, error) {
+// Check says before anything is stored or started what Open would refuse.
+func Check(cfg Config, handlers []string) error {
+	if cfg.Temporal != "" {
+		return cfg.CheckShared()
+	}
+	if st, err := localstack.Find(cfg.LocalStack("")); err == nil && st.Mode == localstack.ModeUp && st.Ready {
+		return checkLocal(cfg, st, handlers)
+	}
+	return nil
+}
+
+func checkLocal(cfg Config, st localstack.State, handlers []string) error {
 	if cfg.Store != "" && !cfg.SameStore(st.Store) {
-		return nil, mismatch("the local stack that is up keeps its artifacts in %s, not in %s; leave --store out, or `harness down` first", st.Store, cfg.Store)
+		return mismatch("the local stack that is up keeps its artifacts in %s, not in %s; leave --store out, or `harness down` first", st.Store, cfg.Store)
 	}
 	for _, h := range handlers {
 		if !slices.Contains(LocalHandlers, h) {
-			return nil, mismatch("the local stack that is up offers the runtimes %s, not %s; `harness down` first, then the run brings up its own", strings.Join(LocalHandlers, " and "), h)
+			return mismatch("the local stack that is up offers the runtimes %s, not %s; `harness down` first, then the run brings up its own", strings.Join(LocalHandlers, " and "), h)
 		}
+	}
+	return nil
+}
+
+func openLocal(ctx context.Context, cfg Config, st localstack.State, handlers []string) (*Session, error) {
+	if err := checkLocal(cfg, st, handlers); err != nil {
+		return nil, err
 	}
 	if mine := buildinfo.Version(); st.Version != mine {
 		cfg.Note(fmt.Sprintf("note: the local stack that is up is of version %s, this command of %s. The stack's own build does the work; `harness down && harness up` brings up this one", cmp.Or(st.Version, "(unknown)"), mine))
