@@ -15,8 +15,8 @@ import (
 const maxTaskBytes = 64 << 20
 
 // Regrade grades the stored logs of a run under a profile whose rules fit the
-// recipe that was executed, and gives each finished trial with its new result to
-// each; nil for a trial that has no log to grade. Nothing stored changes.
+// recipe that was executed, and gives each trial with its new result to each;
+// nil for a trial that has no log to grade. Nothing stored changes.
 func Regrade(ctx context.Context, store artifacts.Store, spec eval.RunSpec, p grade.Profile, each func(eval.TrialResult, *grade.Result) error) error {
 	tasks := map[string]eval.Ref{}
 	for _, ref := range spec.Shards {
