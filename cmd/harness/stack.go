@@ -82,6 +82,8 @@ func (c *command) statusCmd() *cobra.Command {
 			switch {
 			case err == nil && st.Temporal != "":
 				return c.printState(st)
+			case err == nil && st.Owner.Pid == 0:
+				return c.notUp(false, "the local stack is just being started")
 			case err == nil:
 				return c.notUp(false, "the local stack is not up; process %d has the sandboxes of this machine (%s)", st.Owner.Pid, st.Mode)
 			case !errors.Is(err, localstack.ErrNotRunning):

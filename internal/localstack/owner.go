@@ -14,16 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// How long a lock without a living owner is looked at again.
+const (
+	ownerTries = 25
+	ownerPause = 20 * time.Millisecond
+)
+
 // takeOwnership takes the owner's lock. Find holds it, too, for a moment, which is
 // no reason to believe in an owner.
 func takeOwnership(cfg Config) (f *os.File, err error) {
-	for range 10 {
+	for range ownerTries {
 		f, err = ownerLock(cfg, unix.LOCK_EX)
 		var running *RunningError
 		if !errors.As(err, &running) || running.State.Owner.Alive() {
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(ownerPause)
 	}
 	return f, err
 }
@@ -55,16 +61,23 @@ func Find(cfg Config) (State, error) {
 	if _, err := os.Stat(cfg.lockPath()); errors.Is(err, fs.ErrNotExist) {
 		return State{}, ErrNotRunning
 	}
-	// Shared, so that two who look at once do not take each other for an owner.
-	lock, err := ownerLock(cfg, unix.LOCK_SH)
-	if err == nil {
-		return State{}, errors.Join(ErrNotRunning, lock.Close())
+	for n := 0; ; n++ {
+		// Shared, so that two who look at once do not take each other for an owner.
+		lock, err := ownerLock(cfg, unix.LOCK_SH)
+		if err == nil {
+			return State{}, errors.Join(ErrNotRunning, lock.Close())
+		}
+		var running *RunningError
+		switch {
+		case !errors.As(err, &running):
+			return State{}, err
+		case running.State.Owner.Pid != 0 || n == ownerTries:
+			return running.State, nil
+		}
+		// It is just starting, or was killed: threads that are still dying keep the
+		// lock a little longer than the process seems to live.
+		time.Sleep(ownerPause)
 	}
-	var running *RunningError
-	if errors.As(err, &running) {
-		return running.State, nil
-	}
-	return State{}, err
 }
 
 // Down asks the owner of the stack to end it, or ends what a killed owner left.
