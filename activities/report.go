@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 
-	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
 
 	"harness/artifacts"
@@ -22,8 +21,9 @@ func (a *Activities) Report(ctx context.Context, in ReportInput) (Reported, erro
 	if err != nil {
 		return Reported{}, storeError("read run spec", err)
 	}
-	alive := func(n int) { activity.RecordHeartbeat(ctx, n) }
-	if _, err := BuildReport(ctx, a.cfg.Store, spec, alive, reports.Options{TempDir: a.cfg.SpoolDir}); err != nil {
+	beat := newHeart(ctx, Heartbeat{Stage: "report"})
+	defer beat.stop()
+	if _, err := BuildReport(ctx, a.cfg.Store, spec, reports.Options{TempDir: a.cfg.SpoolDir}); err != nil {
 		return Reported{}, Classify(err)
 	}
 	info, err := a.cfg.Store.Stat(ctx, eval.ReportKey(in.RunID, "report.json"))
@@ -34,21 +34,9 @@ func (a *Activities) Report(ctx context.Context, in ReportInput) (Reported, erro
 }
 
 // BuildReport writes the report files of a run from its stored results, finished
-// or not, without Temporal. progress, if given, is called with the number of
-// trials read so far.
-func BuildReport(ctx context.Context, store artifacts.Store, spec eval.RunSpec, progress func(int), opts reports.Options) (reports.Summary, error) {
-	n := 0
-	counted := func(yield func(eval.TrialResult, error) bool) {
-		for r, err := range Results(ctx, store, spec) {
-			if n++; progress != nil && n%200 == 0 {
-				progress(n)
-			}
-			if !yield(r, err) {
-				return
-			}
-		}
-	}
-	return reports.Build(ctx, store, spec, counted, opts)
+// or not, without Temporal.
+func BuildReport(ctx context.Context, store artifacts.Store, spec eval.RunSpec, opts reports.Options) (reports.Summary, error) {
+	return reports.Build(ctx, store, spec, Results(ctx, store, spec), opts)
 }
 
 // readers is how many results are read from the store at once.

@@ -71,7 +71,7 @@ const (
 	// stopTimeout is longer than the clean-up of a sandbox.
 	stopTimeout  = 20 * time.Second
 	janitorEvery = time.Minute
-	// heartbeatThrottle: answers to heartbeats are how an execution learns that it was
+	// heartbeatThrottle: answers to heartbeats are how an activity learns that it was
 	// cancelled; the library would hold them back for most of the timeout.
 	heartbeatThrottle = 5 * time.Second
 )
@@ -181,6 +181,7 @@ func (w *Worker) poll(acts *activities.Activities) error {
 	flows := sdkworker.New(w.client, workflows.QueueHarness, sdkworker.Options{
 		WorkerStopTimeout:                  stopTimeout,
 		MaxConcurrentActivityExecutionSize: 4,
+		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
 	})
 	flows.RegisterWorkflowWithOptions(workflows.Run, workflow.RegisterOptions{Name: "Run"})
 	flows.RegisterWorkflowWithOptions(workflows.Shard, workflow.RegisterOptions{Name: "Shard"})

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// heartbeatTimeout is how long a silent execution is believed to be alive.
+	// heartbeatTimeout is how long a silent activity is believed to be alive.
 	heartbeatTimeout = 30 * time.Second
 	// executeSlack covers loading, storing and clean-up, on top of a trial's own
 	// budget, with an artifact store that is away for a while at either end.
@@ -33,7 +33,7 @@ func onHarness(ctx workflow.Context, summary string) workflow.Context {
 		TaskQueue:           QueueHarness,
 		Summary:             summary,
 		StartToCloseTimeout: storeOutage,
-		HeartbeatTimeout:    10 * time.Minute,
+		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: 20},
 	})
 }

@@ -128,7 +128,7 @@ func Report(ctx context.Context, app *cli.App, store artifacts.Store, run string
 	if err != nil {
 		return err
 	}
-	sum, err := activities.BuildReport(ctx, store, p.Spec, nil, reports.Options{})
+	sum, err := activities.BuildReport(ctx, store, p.Spec, reports.Options{})
 	if err != nil {
 		return err
 	}

@@ -107,16 +107,16 @@ func TestFaults(t *testing.T) {
 		for k, m := range moments {
 			t.Run(f.name+"/"+m.name, func(t *testing.T) {
 				r := newRun(h, inputs[(i+k)%len(inputs)], fmt.Sprintf("f%d%s", i, m.name))
-				rows.add(suffer(t, f, m, r))
+				res := &result{fault: f.name, moment: m.name, input: r.in.name}
+				defer func() { res.failed = t.Failed(); rows.add(*res) }()
+				suffer(t, f, m, r, res)
 			})
 		}
 	}
 }
 
 // suffer carries out one cell of the matrix.
-func suffer(t *testing.T, f *fault, m moment, r *run) (res result) {
-	res = result{fault: f.name, moment: m.name, input: r.in.name}
-	defer func() { res.failed = t.Failed() }()
+func suffer(t *testing.T, f *fault, m moment, r *run, res *result) {
 	if f.stack {
 		r.home.mustRun(t, "up")
 	}
@@ -125,13 +125,11 @@ func suffer(t *testing.T, f *fault, m moment, r *run) (res result) {
 	before := r.home.sandboxes()
 	f.strike(t, r)
 	struck := time.Now()
-	gone := func() {}
 	if f.takeover {
-		gone = mustBeGone(t, r, before)
+		mustBeGone(t, r, before)
 	}
 	f.recover(t, r)
 	res.healed = time.Since(struck)
-	gone()
 
 	res.comparison = compare(t, r)
 	res.tries = r.tries(t)
@@ -140,7 +138,6 @@ func suffer(t *testing.T, f *fault, m moment, r *run) (res result) {
 	for _, l := range res.left {
 		t.Errorf("left behind: %s", l)
 	}
-	return res
 }
 
 // wait is for faults that the run must heal by itself.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -98,7 +99,7 @@ func (r *run) command() int { return r.cmd.Process.Pid }
 // owner is the process of `harness up`.
 func (r *run) owner(t *testing.T) int {
 	return r.find(t, "the stack's owner", func(args []string) bool {
-		return filepath.Base(args[0]) == "harness" && has(args, "up") && has(args, "--foreground")
+		return filepath.Base(args[0]) == "harness" && slices.Contains(args, "up") && slices.Contains(args, "--foreground")
 	})
 }
 
@@ -112,7 +113,7 @@ func (r *run) containerd(t *testing.T) int {
 
 func (r *run) shim(t *testing.T) int {
 	return r.find(t, "a shim", func(args []string) bool {
-		return strings.HasPrefix(filepath.Base(args[0]), "containerd-shim") && has(args, "-id") && !has(args, "start") && !has(args, "delete")
+		return strings.HasPrefix(filepath.Base(args[0]), "containerd-shim") && slices.Contains(args, "-id") && !slices.Contains(args, "start") && !slices.Contains(args, "delete")
 	})
 }
 
@@ -121,15 +122,6 @@ func (r *run) sandbox(t *testing.T) int {
 }
 
 func isSandbox(args []string) bool { return filepath.Base(args[0]) == "runsc-sandbox" }
-
-func has(args []string, word string) bool {
-	for _, a := range args {
-		if a == word {
-			return true
-		}
-	}
-	return false
-}
 
 // find waits for a process of this home that is what is looked for. Sandboxes come
 // and go, so the one that is wanted may not be there at once.
@@ -192,26 +184,22 @@ func (r *run) tries(t *testing.T) int {
 }
 
 // mustBeGone watches the process that takes over: none of the sandboxes that the
-// dead one left may still run when it makes its own first. Call what it returns
-// when the run has ended.
-func mustBeGone(t *testing.T, r *run, old []proc.ID) func() {
-	done, stop := make(chan struct{}), make(chan struct{})
+// dead one left may still run when it makes its own first.
+func mustBeGone(t *testing.T, r *run, old []proc.ID) {
+	known := map[proc.ID]bool{}
+	for _, id := range old {
+		known[id] = true
+	}
+	made := func() bool {
+		return slices.ContainsFunc(r.home.sandboxes(), func(id proc.ID) bool { return !known[id] })
+	}
+	ctx, done := t.Context(), make(chan struct{})
+	t.Cleanup(func() { <-done })
 	go func() {
 		defer close(done)
-		known := map[proc.ID]bool{}
-		for _, id := range old {
-			known[id] = true
-		}
-		for {
-			fresh := false
-			for _, id := range r.home.sandboxes() {
-				fresh = fresh || !known[id]
-			}
-			if fresh {
-				break
-			}
+		for !made() {
 			select {
-			case <-stop:
+			case <-ctx.Done():
 				return // it needed none
 			case <-time.After(lookEvery):
 			}
@@ -222,7 +210,6 @@ func mustBeGone(t *testing.T, r *run, old []proc.ID) func() {
 			}
 		}
 	}()
-	return func() { close(stop); <-done }
 }
 
 // lockedBuffer takes the output of a command while it is read.
