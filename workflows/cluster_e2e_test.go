@@ -12,6 +12,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
 	sdkworker "go.temporal.io/sdk/worker"
 
@@ -208,13 +209,18 @@ func (c *cluster) wantOutcomes(run string, want map[string]int) {
 	}
 }
 
-func (c *cluster) status(id string) enumspb.WorkflowExecutionStatus {
+func (c *cluster) describe(id string) *workflowpb.WorkflowExecutionInfo {
 	c.t.Helper()
-	d, err := c.client.DescribeWorkflowExecution(c.t.Context(), id, "")
+	d, err := c.client.DescribeWorkflow(c.t.Context(), id, "")
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return d.GetWorkflowExecutionInfo().GetStatus()
+	return d.RawResponse.GetWorkflowExecutionInfo()
+}
+
+func (c *cluster) status(id string) enumspb.WorkflowExecutionStatus {
+	c.t.Helper()
+	return c.describe(id).GetStatus()
 }
 
 // until waits for something to become true.

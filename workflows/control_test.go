@@ -118,7 +118,7 @@ func TestSetConcurrency(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTally(t, res.Tally, workflows.Tally{eval.Resolved: 40})
-	if early.Load() != 1 || s.peak < 4 || s.peak > 8 {
+	if early.Load() != 1 || s.peak < 2 || s.peak > 8 {
 		t.Errorf("at most %d in flight with a window of 1, at most %d with one of 8", early.Load(), s.peak)
 	}
 }

@@ -67,12 +67,9 @@ func happyPath(c *cluster) {
 	if res.Report.Key != eval.ReportKey("happy", "report.json") || sum.ResolvedInstances != 39 {
 		c.t.Errorf("result %+v", res)
 	}
-	attrs, err := c.client.DescribeWorkflowExecution(c.t.Context(), eval.TaskWorkflowID("happy", "task-0003", 1), "")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	attrs := c.describe(eval.TaskWorkflowID("happy", "task-0003", 1)).GetSearchAttributes().GetIndexedFields()
 	for name, want := range map[string]string{"RunID": `"happy"`, "InstanceID": `"task-0003"`, "Outcome": `"unresolved"`, "Dataset": `"tests"`, "Agent": `"gold"`} {
-		if got := string(attrs.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields()[name].GetData()); got != want {
+		if got := string(attrs[name].GetData()); got != want {
 			c.t.Errorf("search attribute %s = %s, want %s", name, got, want)
 		}
 	}

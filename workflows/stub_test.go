@@ -170,6 +170,13 @@ func (s *stub) total() int {
 	return len(s.order)
 }
 
+// reached reports whether ever so many were executed at once.
+func (s *stub) reached(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak >= n
+}
+
 const runID = "run"
 
 var discard = slog.New(slog.DiscardHandler)
