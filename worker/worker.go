@@ -181,7 +181,9 @@ func (w *Worker) poll(acts *activities.Activities) error {
 	flows := sdkworker.New(w.client, workflows.QueueHarness, sdkworker.Options{
 		WorkerStopTimeout:                  stopTimeout,
 		MaxConcurrentActivityExecutionSize: 4,
-		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
+		// Grading runs as local activities; each may hold megabytes of a log's results.
+		MaxConcurrentLocalActivityExecutionSize: 8,
+		MaxHeartbeatThrottleInterval:            heartbeatThrottle,
 	})
 	flows.RegisterWorkflowWithOptions(workflows.Run, workflow.RegisterOptions{Name: "Run"})
 	flows.RegisterWorkflowWithOptions(workflows.Shard, workflow.RegisterOptions{Name: "Shard"})
