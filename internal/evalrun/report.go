@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"harness/activities"
 	"harness/artifacts"
@@ -51,8 +52,7 @@ func conclude(ctx context.Context, app *cli.App, store artifacts.Store, run stri
 		fmt.Fprintf(app.Out, "\nsummary  %s\ntrials   %s\n", where(reports.FileSummary), where(reports.FileTrials))
 	}
 	if n := missing(sum); n > o.maxMissing {
-		return &cli.ExitError{Code: cli.ExitMissing, Msg: fmt.Sprintf("%s missing (%d infra errors, %d unfinished), %d allowed; `harness resume %s` tries them again",
-			cli.Count(n, "result"), infra(sum), n-infra(sum), o.maxMissing, run)}
+		return &cli.ExitError{Code: cli.ExitMissing, Msg: missingText(sum, n, o.maxMissing)}
 	}
 	return nil
 }
@@ -70,8 +70,32 @@ func printReport(app *cli.App, sum reports.Summary, asJSON bool) error {
 	return nil
 }
 
+// missing counts results that the run should have and does not: faults of ours,
+// unfinished trials, and selected tasks that nobody gave a prediction for.
 func missing(s reports.Summary) int {
-	return s.Harness.NoResult + s.Harness.Outcomes[eval.Cancelled.String()] + infra(s)
+	return unfinished(s) + infra(s) + len(s.Harness.Coverage.Missing)
+}
+
+func unfinished(s reports.Summary) int {
+	return s.Harness.NoResult + s.Harness.Outcomes[eval.Cancelled.String()]
+}
+
+func missingText(s reports.Summary, n, allowed int) string {
+	var why, hints []string
+	if k := infra(s); k > 0 {
+		why = append(why, cli.Count(k, "infra error"))
+	}
+	if k := unfinished(s); k > 0 {
+		why = append(why, fmt.Sprintf("%d unfinished", k))
+	}
+	if infra(s)+unfinished(s) > 0 {
+		hints = append(hints, fmt.Sprintf("`harness resume %s` tries them again", s.Harness.Run.RunID))
+	}
+	if k := len(s.Harness.Coverage.Missing); k > 0 {
+		why = append(why, fmt.Sprintf("%d without a prediction", k))
+		hints = append(hints, "-i and --filter select tasks, --max-missing allows for missing ones")
+	}
+	return fmt.Sprintf("%s missing (%s), %d allowed; %s", cli.Count(n, "result"), strings.Join(why, ", "), allowed, strings.Join(hints, "; "))
 }
 
 func infra(s reports.Summary) int { return s.Harness.Outcomes[eval.InfraError.String()] }

@@ -17,6 +17,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"harness/sandbox"
+	ociimage "harness/sandbox/image"
 )
 
 // Manifests and configurations are small; more is hostile.
@@ -33,10 +34,14 @@ type image struct {
 func (r *Runtime) Resolve(ctx context.Context, ref string) (string, error) {
 	ctx, cancel := r.call(ctx, callTimeout)
 	defer cancel()
-	img, err := r.client.ImageService().Get(ctx, ref)
+	name, err := ociimage.NormalizeRef(ref)
+	if err != nil {
+		return "", fmt.Errorf("resolve image: %w", err)
+	}
+	img, err := r.client.ImageService().Get(ctx, name)
 	if err != nil {
 		if errdefs.IsNotFound(err) {
-			return "", fmt.Errorf("resolve image %q: %w: fetch it with \"harness image pull\", build it with \"harness image build\" or load it with \"harness image import\"", clip(ref, 300), sandbox.ErrImageNotFound)
+			return "", fmt.Errorf("resolve image %q: %w: build it with `harness image build` or bring it with `harness image import`; `harness image list` shows what is here", clip(ref, 300), sandbox.ErrImageNotFound)
 		}
 		return "", r.storeError("resolve image "+clip(ref, 300), err)
 	}
