@@ -16,14 +16,16 @@ type fault struct {
 	name string
 	// stack: the run is carried out by a stack that stays (`harness up`), not by
 	// the command that started it.
-	stack  bool
+	stack bool
+	// s3: that stack keeps its artifacts in an S3 server.
+	s3     bool
 	strike func(*testing.T, *run)
 	// recover does what a person would do then, and returns when the run has ended.
 	recover func(*testing.T, *run)
 	// takeover: another process goes on with the run, so what ran before must be gone first.
 	takeover bool
 	moments  []moment
-	short    moment // the one of the short form
+	short    moment // the one of the short form; none: full form only
 }
 
 var faults = []fault{
@@ -35,7 +37,7 @@ var faults = []fault{
 	{
 		name: "kill eval, then the process that resumes it", takeover: true,
 		strike: func(t *testing.T, r *run) { r.kill(t, r.command()) }, recover: resumeTwice,
-		moments: whileSandboxes, short: first,
+		moments: whileSandboxes,
 	},
 	{
 		name:   "interrupt eval (Ctrl-C)",
@@ -45,17 +47,17 @@ var faults = []fault{
 	{
 		name: "kill the stack's owner, up again", stack: true, takeover: true,
 		strike: func(t *testing.T, r *run) { r.kill(t, r.owner(t)) }, recover: upAgain,
-		moments: anyMoment, short: middle,
+		moments: anyMoment, short: report,
 	},
 	{
 		name: "kill the stack's owner, resume without it", stack: true, takeover: true,
 		strike: func(t *testing.T, r *run) { r.kill(t, r.owner(t), r.command()) }, recover: resume,
-		moments: anyMoment, short: last,
+		moments: anyMoment, short: middle,
 	},
 	{
 		name:   "kill Temporal",
 		strike: func(t *testing.T, r *run) { r.kill(t, r.temporal(t)) }, recover: wait,
-		moments: anyMoment, short: middle,
+		moments: anyMoment, short: last,
 	},
 	{
 		name:   "kill containerd",
@@ -71,6 +73,11 @@ var faults = []fault{
 		name:   "kill a gVisor sandbox",
 		strike: func(t *testing.T, r *run) { r.kill(t, r.sandbox(t)) }, recover: wait,
 		moments: whileSandboxes, short: last,
+	},
+	{
+		name: "kill the S3 server", stack: true, s3: true,
+		strike: func(t *testing.T, r *run) { r.kill(t, r.minio(t)) }, recover: wait,
+		moments: anyMoment, short: middle,
 	},
 	{
 		name: "kill everything at once", takeover: true,
@@ -117,7 +124,11 @@ func TestFaults(t *testing.T) {
 
 // suffer carries out one cell of the matrix.
 func suffer(t *testing.T, f *fault, m moment, r *run, res *result) {
-	if f.stack {
+	r.s3 = f.s3
+	switch {
+	case f.s3:
+		r.home.mustRun(t, "up", "--s3")
+	case f.stack:
 		r.home.mustRun(t, "up")
 	}
 	r.start(t)
@@ -132,6 +143,11 @@ func suffer(t *testing.T, f *fault, m moment, r *run, res *result) {
 	res.healed = time.Since(struck)
 
 	res.comparison = compare(t, r)
+	if t.Failed() { // go test -artifacts keeps it
+		if err := os.CopyFS(filepath.Join(t.ArtifactDir(), r.id), os.DirFS(r.dir())); err != nil {
+			t.Log(err)
+		}
+	}
 	res.tries = r.tries(t)
 	r.home.mustRun(t, "down")
 	res.left = r.home.census(t)
@@ -144,7 +160,7 @@ func suffer(t *testing.T, f *fault, m moment, r *run, res *result) {
 func wait(t *testing.T, r *run) { r.finish(t, 0) }
 
 func resume(t *testing.T, r *run) {
-	r.home.mustRun(t, "resume", r.id)
+	r.home.mustRun(t, "resume", r.id, "-o", r.reportDir())
 }
 
 func resumeTwice(t *testing.T, r *run) {

@@ -31,7 +31,7 @@ func newHome(t *testing.T) *home {
 	if os.Geteuid() != 0 {
 		t.Skip("sandboxes need root")
 	}
-	for _, tool := range []string{"containerd", "runsc", "temporal"} {
+	for _, tool := range []string{"containerd", "runsc", "temporal", "minio"} {
 		testenv.Tool(t, tool)
 	}
 	// Short, because sockets live below it.
@@ -112,7 +112,7 @@ func (h *home) sandboxes() []proc.ID {
 // logs returns the ends of the daemons' logs, for messages of failed tests.
 func (h *home) logs() string {
 	var b strings.Builder
-	for _, name := range []string{"stack/harness.log", "stack/temporal/temporal.log", "containerd/containerd.log"} {
+	for _, name := range []string{"stack/harness.log", "stack/temporal/temporal.log", "stack/s3/minio.log", "containerd/containerd.log"} {
 		data, err := os.ReadFile(filepath.Join(h.dir, name))
 		if err != nil || len(data) == 0 {
 			continue

@@ -3,7 +3,6 @@
 package faults
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,13 +20,14 @@ type progress struct {
 	total     int // trials
 	results   int // stored
 	sandboxes int // being made, running or being removed
+	reporting bool
 }
 
 var (
 	first  = moment{"first", func(p progress) bool { return p.sandboxes > 0 }}
 	middle = moment{"middle", func(p progress) bool { return p.results >= p.total/2 && p.sandboxes > 0 }}
 	last   = moment{"last", func(p progress) bool { return p.results >= p.total-1 && p.sandboxes > 0 }}
-	report = moment{"report", func(p progress) bool { return p.results == p.total }}
+	report = moment{"report", func(p progress) bool { return p.reporting }}
 
 	whileSandboxes = []moment{first, middle, last}
 	anyMoment      = []moment{first, middle, last, report}
@@ -57,13 +57,19 @@ func (r *run) await(t *testing.T, m moment) int {
 
 func (r *run) progress(t *testing.T) progress {
 	t.Helper()
-	results, err := filepath.Glob(filepath.Join(r.dir(), "tasks", "*", "*", "*", "result.json"))
+	return progress{
+		total:     r.in.trials,
+		results:   len(glob(t, r.dir(), "tasks", "*", "*", "*", "result.json")),
+		sandboxes: len(glob(t, r.home.dir, "sandboxes", "boxes", "*")),
+		reporting: len(glob(t, r.home.dir, "spool", "*", "harness-report-*")) > 0,
+	}
+}
+
+func glob(t *testing.T, pattern ...string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(pattern...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	boxes, err := os.ReadDir(filepath.Join(r.home.dir, "sandboxes", "boxes"))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	return progress{total: r.in.trials, results: len(results), sandboxes: len(boxes)}
+	return found
 }

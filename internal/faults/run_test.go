@@ -23,6 +23,7 @@ type run struct {
 	home *home
 	in   input
 	id   string
+	s3   bool // it is stored in the stack's S3 server
 
 	cmd   *exec.Cmd
 	out   *lockedBuffer
@@ -32,19 +33,27 @@ type run struct {
 
 func newRun(h *home, in input, id string) *run { return &run{home: h, in: in, id: id} }
 
-// dir is where the run is stored.
-func (r *run) dir() string { return filepath.Join(r.home.dir, "artifacts", "runs", r.id) }
+// dir is where the run is stored. The S3 server keeps a folder for each object.
+func (r *run) dir() string {
+	if r.s3 {
+		return filepath.Join(r.home.dir, "stack", "s3", "data", "harness", "runs", r.id)
+	}
+	return filepath.Join(r.home.dir, "artifacts", "runs", r.id)
+}
+
+// reportDir is where the command that ends the run puts a copy of its report.
+func (r *run) reportDir() string { return filepath.Join(r.home.dir, "reports", r.id) }
 
 // start starts `harness eval`.
 func (r *run) start(t *testing.T) {
 	t.Helper()
-	r.launch(t, append([]string{"eval", "--run-id", r.id, "-v"}, r.in.args...)...)
+	r.launch(t, append([]string{"eval", "--run-id", r.id, "-o", r.reportDir(), "-v"}, r.in.args...)...)
 }
 
 // resumed starts `harness resume`.
 func (r *run) resumed(t *testing.T) {
 	t.Helper()
-	r.launch(t, "resume", r.id, "-v")
+	r.launch(t, "resume", r.id, "-o", r.reportDir(), "-v")
 }
 
 func (r *run) launch(t *testing.T, args ...string) {
@@ -105,6 +114,10 @@ func (r *run) owner(t *testing.T) int {
 
 func (r *run) temporal(t *testing.T) int {
 	return r.find(t, "Temporal", func(args []string) bool { return filepath.Base(args[0]) == "temporal" })
+}
+
+func (r *run) minio(t *testing.T) int {
+	return r.find(t, "the S3 server", func(args []string) bool { return filepath.Base(args[0]) == "minio" })
 }
 
 func (r *run) containerd(t *testing.T) int {
@@ -176,11 +189,7 @@ func (r *run) signal(t *testing.T, pid int, sig syscall.Signal) {
 // tries counts the physical executions that left anything in the store.
 func (r *run) tries(t *testing.T) int {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(r.dir(), "tasks", "*", "*", "*", "try-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(dirs)
+	return len(glob(t, r.dir(), "tasks", "*", "*", "*", "try-*"))
 }
 
 // mustBeGone watches the process that takes over: none of the sandboxes that the
