@@ -2,38 +2,15 @@ package datasets_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"harness/datasets"
+	"harness/internal/checkout"
 )
 
-// sharedData finds the folder of real rows beside the checkout.
-func sharedData(tb testing.TB) string {
-	tb.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			tb.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	data := filepath.Join(dir, "..", "shared", "data")
-	if _, err := os.Stat(data); err != nil {
-		tb.Skipf("real dataset rows are not at %s", data)
-	}
-	return data
-}
-
 func TestRealDatasetsLoad(t *testing.T) {
-	data := sharedData(t)
+	data := checkout.SharedData(t)
 	tests := []struct {
 		file     string
 		rows     int
@@ -69,7 +46,7 @@ func TestRealDatasetsLoad(t *testing.T) {
 }
 
 func TestRealForeignFamilies(t *testing.T) {
-	data := sharedData(t)
+	data := checkout.SharedData(t)
 	for file, family := range map[string]string{
 		"multi_swe_bench_java.jsonl.zst":                "Multi-SWE-bench",
 		"swe_rebench_v2_sample.jsonl.zst":               "SWE-rebench",
@@ -94,7 +71,7 @@ func TestRealForeignFamilies(t *testing.T) {
 
 // The 500 rows of SWE-bench Verified are to be loaded and checked in 150 ms.
 func BenchmarkLoadVerified(b *testing.B) {
-	path := filepath.Join(sharedData(b), "instances", "official_SWE-bench_Verified_test.jsonl.zst")
+	path := filepath.Join(checkout.SharedData(b), "instances", "official_SWE-bench_Verified_test.jsonl.zst")
 	for b.Loop() {
 		ds, err := datasets.Load(b.Context(), path, datasets.Options{})
 		if err != nil || len(ds.Tasks) != 500 {

@@ -18,6 +18,7 @@ import (
 
 	"harness/datasets"
 	"harness/eval"
+	"harness/internal/checkout"
 )
 
 func TestWriteFile(t *testing.T) {
@@ -226,7 +227,7 @@ func TestForeignParquet(t *testing.T) {
 }
 
 func TestRealParquetRoundTrip(t *testing.T) {
-	ds, err := datasets.Load(t.Context(), filepath.Join(sharedData(t), "instances", "official_SWE-bench_Multilingual_test.jsonl.zst"), datasets.Options{})
+	ds, err := datasets.Load(t.Context(), filepath.Join(checkout.SharedData(t), "instances", "official_SWE-bench_Multilingual_test.jsonl.zst"), datasets.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

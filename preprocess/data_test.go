@@ -11,31 +11,19 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"harness/internal/checkout"
 	"harness/preprocess"
 )
 
 // instances calls f with the patches of every dataset row that is at hand.
 func instances(t *testing.T, f func(file, id, which, patch string)) {
 	t.Helper()
-	root, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			break
-		}
-		if root == filepath.Dir(root) {
-			t.Fatal("go.mod was not found")
-		}
-		root = filepath.Dir(root)
-	}
-	files, err := filepath.Glob(filepath.Join(root, "../shared/data/instances/*.jsonl.zst"))
+	files, err := filepath.Glob(checkout.SharedData(t, "instances", "*.jsonl.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(files) == 0 {
-		t.Skip("real dataset rows are not at hand: ../shared/data/instances is absent")
+		t.Fatal("the folder of real data has no dataset rows")
 	}
 	for _, name := range files {
 		r, err := os.Open(name)

@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"harness/eval"
+	"harness/internal/checkout"
 )
 
 // summarize counts trials without writing files.
@@ -158,14 +159,7 @@ func TestWilsonInterval(t *testing.T) {
 // realReports reads the run reports that lie beside the checkout.
 func realReports(t *testing.T) map[string][]byte {
 	t.Helper()
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(filepath.Join(root, "..", "shared", "data", "run_reports.tar.zst"))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("the real run reports are not beside this checkout (../shared/data)")
-	}
+	f, err := os.Open(checkout.SharedData(t, "run_reports.tar.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"harness/internal/checkout"
 	"harness/internal/proc"
 	"harness/internal/testenv"
 )
@@ -53,7 +54,7 @@ func newHome(t *testing.T) *home {
 func (h *home) build(path, version string) {
 	h.t.Helper()
 	cmd := exec.CommandContext(h.t.Context(), "go", "build", "-ldflags", "-X harness/internal/buildinfo.version="+version, "-o", path, "./cmd/harness")
-	cmd.Dir, cmd.Env = testenv.Root(h.t), append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Dir, cmd.Env = checkout.Root(h.t), append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		h.t.Fatalf("build harness: %v\n%s", err, out)
 	}
@@ -74,7 +75,7 @@ func (h *home) startBinary(bin string, args ...string) *call {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.t.Context()), 3*time.Minute)
 	c := &call{h: h, args: args, cmd: exec.CommandContext(ctx, bin, args...), ended: make(chan struct{})}
-	c.cmd.Dir = testenv.Root(h.t)
+	c.cmd.Dir = checkout.Root(h.t)
 	c.cmd.Env = append(os.Environ(), "HARNESS_HOME="+h.dir, "HARNESS_TOOLS="+testenv.ToolsDir())
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
 	// What it leaves running must not keep the test waiting for its output.

@@ -7,27 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"harness/internal/checkout"
 	"harness/sandbox/image"
 )
-
-// sharedData is a file of the real data beside the checkout.
-func sharedData(t *testing.T, name string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != "/"; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-	}
-	p := filepath.Join(dir, "..", "shared", "data", name)
-	if _, err := os.Stat(p); err != nil {
-		t.Skipf("no real data here: %v", err)
-	}
-	return p
-}
 
 // archives has the source archives of the versions it lists, by project.
 type archives map[string][]string
@@ -45,7 +27,7 @@ func (a archives) Files(_ context.Context, project string) ([]image.IndexFile, e
 // All published rows become tasks: scripts are written, pins are complete, and
 // images are shared as far as rows agree.
 func TestRealRows(t *testing.T) {
-	f, err := os.Open(sharedData(t, "release-pinned/tasks.jsonl"))
+	f, err := os.Open(checkout.SharedData(t, "release-pinned/tasks.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

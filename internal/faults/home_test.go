@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"harness/internal/checkout"
 	"harness/internal/proc"
 	"harness/internal/testenv"
 )
@@ -39,7 +40,7 @@ func newHome(t *testing.T) *home {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &home{dir: dir, binary: filepath.Join(dir, "bin", "harness"), root: testenv.Root(t)}
+	h := &home{dir: dir, binary: filepath.Join(dir, "bin", "harness"), root: checkout.Root(t)}
 	t.Cleanup(func() { h.remove(t) })
 	for _, d := range []string{"bin", "tmp"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {

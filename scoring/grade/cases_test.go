@@ -17,31 +17,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"harness/eval"
+	"harness/internal/checkout"
 	"harness/scoring/grade"
 	"harness/scoring/logparse"
 )
-
-// sharedData finds the folder of real test data beside the checkout.
-func sharedData(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-	}
-	data := filepath.Join(dir, "..", "shared", "data")
-	if _, err := os.Stat(data); err != nil {
-		t.Skipf("needs the data folder %s: %v", data, err)
-	}
-	return data
-}
 
 // realCase is a log with what three releases of the official harness say of it.
 type realCase struct {
@@ -54,7 +33,7 @@ type realCase struct {
 // eachCase streams the archive of real logs.
 func eachCase(t testing.TB, f func(c realCase)) {
 	t.Helper()
-	file, err := os.Open(filepath.Join(sharedData(t), "logs", "cases.tar.zst"))
+	file, err := os.Open(filepath.Join(checkout.SharedData(t), "logs", "cases.tar.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}

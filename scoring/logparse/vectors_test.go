@@ -9,30 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"harness/internal/checkout"
 	"harness/scoring/logparse"
 )
-
-// sharedData finds the folder of real test data beside the checkout.
-func sharedData(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-	}
-	data := filepath.Join(dir, "..", "shared", "data")
-	if _, err := os.Stat(data); err != nil {
-		t.Skipf("needs the data folder %s: %v", data, err)
-	}
-	return data
-}
 
 type pair struct{ Name, Status string }
 
@@ -72,7 +51,7 @@ type vector struct {
 // or the same exception, as release 5.0.2 of the official harness.
 func TestOfficialVectors(t *testing.T) {
 	const wantCompared = 546
-	f, err := os.Open(filepath.Join(sharedData(t), "parser_vectors.jsonl"))
+	f, err := os.Open(filepath.Join(checkout.SharedData(t), "parser_vectors.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
