@@ -35,8 +35,7 @@ func newHome(t *testing.T) *home {
 	for _, tool := range []string{"containerd", "runsc", "temporal", "minio"} {
 		testenv.Tool(t, tool)
 	}
-	// Short, because sockets live below it.
-	dir, err := os.MkdirTemp("", "hf")
+	dir, err := os.MkdirTemp("", "hf") //nolint:usetesting // t.TempDir is too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
