@@ -125,7 +125,8 @@ func stopOwner(ctx context.Context, cfg Config, st State) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if _, err := Find(cfg); errors.Is(err, ErrNotRunning) {
+		// It gives up the lock shortly before it ends.
+		if _, err := Find(cfg); errors.Is(err, ErrNotRunning) && !st.Owner.Alive() {
 			return nil
 		}
 		select {
