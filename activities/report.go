@@ -78,7 +78,7 @@ func Results(ctx context.Context, store artifacts.Store, spec eval.RunSpec) iter
 func readRounds(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e eval.ShardEntry) ([]eval.TrialResult, error) {
 	var out []eval.TrialResult
 	for round := 1; round <= spec.Rounds; round++ {
-		res, err := readTrial(ctx, store, spec, e, round)
+		res, err := ReadTrial(ctx, store, spec, e, round)
 		if err != nil {
 			return out, err
 		}
@@ -90,7 +90,9 @@ func readRounds(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e
 	return out, nil
 }
 
-func readTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e eval.ShardEntry, round int) (eval.TrialResult, error) {
+// ReadTrial returns the stored result of one round of an entry, or what is known
+// of why there is none.
+func ReadTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e eval.ShardEntry, round int) (eval.TrialResult, error) {
 	id := eval.TrialID{RunID: spec.RunID, InstanceID: e.InstanceID, Attempt: e.Attempt, Round: round}
 	data, err := artifacts.GetBytes(ctx, store, eval.ResultKey(id), maxResultBytes)
 	if err == nil {
@@ -106,6 +108,9 @@ func readTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e 
 	return missingTrial(ctx, store, spec, e, id)
 }
 
+// ClassNotFinished is the error class of a trial of which nothing final is recorded.
+const ClassNotFinished = "NotFinished"
+
 // missingTrial describes a trial without a result: by its last recorded failure,
 // or as cancelled when nothing was ever recorded.
 func missingTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec, e eval.ShardEntry, id eval.TrialID) (eval.TrialResult, error) {
@@ -116,7 +121,7 @@ func missingTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec,
 	res := eval.TrialResult{
 		Schema: 1, TrialID: id, Repo: task.Repo, Language: task.Language, Difficulty: task.Difficulty,
 		Outcome: eval.Cancelled, Limits: task.Limits.Apply(spec.Limits),
-		Reason: "the trial has not been finished", ErrorClass: "NotFinished",
+		Reason: "the trial has not been finished", ErrorClass: ClassNotFinished,
 	}
 	last := 0
 	for dir, err := range store.Dirs(ctx, eval.TrialPrefix(id)) {

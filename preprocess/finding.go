@@ -106,6 +106,10 @@ func (c *collector) add(f Finding) {
 		c.seen[f.Rule] = n
 	}
 	f.Path = clip(f.Path, 300)
+	// One name can break a rule in several of its parts: once is enough to say.
+	if n.kept > 0 && c.list[n.last] == f {
+		return
+	}
 	n.kept++
 	n.last = len(c.list)
 	c.list = append(c.list, f)

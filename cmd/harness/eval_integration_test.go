@@ -62,7 +62,7 @@ func (h *home) standAlone(t *testing.T) {
 		h := h.in(t)
 		out, notes := h.want(4, eval("image", "mini__slug-1,mini__lru-1")...)
 		h.says(notes, "1 of 2 images are not on this machine (", "mini-lru", "`harness image build examples/mini/images`",
-			"1 result missing (1 infra errors, 0 unfinished), 0 allowed; `harness resume image` tries them again")
+			"1 result missing (1 infra error), 0 allowed; `harness resume image` tries them again")
 		h.says(out, "infra_error      1", "resolved         1")
 		var sum reports.Summary
 		report, err := os.ReadFile(filepath.Join(h.dir, "artifacts/runs/image/report/report.json"))
@@ -101,7 +101,7 @@ func (h *home) standAlone(t *testing.T) {
 		out, _ := h.want(0, "runs", "list")
 		h.says(out, "cut", "unfinished")
 		out, notes := h.want(0, "runs", "show", "cut")
-		h.says(notes, "run cut lacks")
+		h.says(notes, "run cut: ", "unfinished")
 		h.says(out, "resolved")
 		_, notes = h.want(0, "resume", "cut")
 		h.says(notes, "going on with run cut: 6 trials")

@@ -146,7 +146,7 @@ func (c *command) regrade(ctx context.Context, run string, p grade.Profile) erro
 			changed++
 		}
 		if c.json {
-			return c.app.JSON(line)
+			return c.app.JSONLine(line)
 		}
 		if line.Changed {
 			fmt.Fprintf(c.app.Out, "%s (attempt %d): %s, was %s\n", escape.Terminal(old.InstanceID), old.Attempt, line.Now, line.Stored)

@@ -78,10 +78,11 @@ the format.`,
 func (c *command) showBuild(p image.Progress) {
 	at := fmt.Sprintf("[%d/%d] %s", p.Index, p.Total, p.Recipe.Name)
 	switch {
+	case !p.Done && c.app.Terminal:
+		fmt.Fprintf(c.app.Err, "%s: building\r", at)
+	case !p.Done && p.Recipe.Debian != nil:
+		c.app.Note("%s: a base; building one takes minutes", at)
 	case !p.Done:
-		if c.app.Terminal {
-			fmt.Fprintf(c.app.Err, "%s: building\r", at)
-		}
 	case p.Err != nil:
 		c.app.Note("%s: failed after %s", at, p.Duration.Round(100*time.Millisecond))
 	case p.Built.Cached:

@@ -92,7 +92,11 @@ func (c *command) runsShowCmd() *cobra.Command {
 	return c.stored(&cobra.Command{
 		Use: "show RUN", Short: "Show the results of a run, finished or not",
 	}, func(ctx context.Context, store artifacts.Store, run string) error {
-		return evalrun.Show(ctx, c.app, store, run, c.json)
+		active, err := evalrun.ActiveHere(ctx, c.cfg)
+		if err != nil {
+			return err
+		}
+		return evalrun.Show(ctx, c.app, store, run, active[run], c.json)
 	})
 }
 
@@ -207,7 +211,7 @@ func (c *command) steered(cmd *cobra.Command, f func(context.Context, evalrun.St
 // asUsage makes a usage error of what says that a person named something wrong.
 func asUsage(err error) error {
 	var id *eval.IDError
-	if errors.As(err, &id) || errors.Is(err, runs.ErrNoRun) || errors.Is(err, runs.ErrNoResult) {
+	if errors.As(err, &id) || errors.Is(err, runs.ErrNoRun) || errors.Is(err, runs.ErrNoTrial) {
 		return &cli.UsageError{Err: err}
 	}
 	return err

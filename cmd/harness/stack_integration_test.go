@@ -97,7 +97,7 @@ func (h *home) steering(t *testing.T) {
 	out, _ := h.want(0, "runs", "list")
 	h.says(out, "steered", "running")
 	_, notes = h.want(0, "runs", "show", "steered")
-	h.says(notes, "run steered lacks")
+	h.says(notes, "run steered goes on")
 	_, notes = h.want(2, "runs", "rm", "steered")
 	h.says(notes, "`harness runs cancel steered`")
 	_, notes = h.want(2, "runs", "concurrency", "steered", "-j", "0")

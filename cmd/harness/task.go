@@ -75,6 +75,7 @@ func (c *command) taskShow(_ context.Context, store artifacts.Store, t eval.Tria
 	row("task", "%s (attempt %d, round %d)", t.InstanceID, t.Attempt, t.Round)
 	row("outcome", "%s", t.Outcome)
 	row("why", "%s", t.Reason)
+	row("error class", "%s", t.ErrorClass)
 	row("blame", "%s", t.Blame)
 	if t.Counts.F2PTotal != nil {
 		row("tests", "FAIL_TO_PASS %d of %d, PASS_TO_PASS %d of %d", *t.Counts.F2PPassed, *t.Counts.F2PTotal, *t.Counts.P2PPassed, *t.Counts.P2PTotal)
@@ -100,7 +101,10 @@ func (c *command) taskShow(_ context.Context, store artifacts.Store, t eval.Tria
 		row(p.Name, "%.2f s", p.Seconds)
 	}
 	row("tries", "%d", t.Tries)
-	if ref, ok := t.Artifacts[eval.FileLog]; ok {
+	if ref, ok := t.Artifacts[eval.FileApplyLog]; ok {
+		row("apply log", "%s", store.URL(ref.Key))
+	}
+	if ref, ok := t.Artifacts[eval.FileLog]; ok && t.Outcome != eval.PatchNotApplied {
 		row("log", "%s", store.URL(ref.Key))
 	}
 	if err := w.Flush(); err != nil {
@@ -128,9 +132,20 @@ func (c *command) printTests(t eval.TrialResult) error {
 }
 
 func (c *command) taskLogs(ctx context.Context, store artifacts.Store, t eval.TrialResult, a trialArgs) error {
+	// A patch that does not apply leaves no test output: what the tools said of it is
+	// what a person wants to read.
+	if ref, ok := t.Artifacts[eval.FileApplyLog]; ok && t.Outcome == eval.PatchNotApplied {
+		c.app.Note("no tests ran, since the patch does not apply; this is what the tools said:")
+		r, err := artifacts.OpenRef(ctx, store, ref)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return c.printText(r, a.raw)
+	}
 	ref, ok := t.Artifacts[eval.FileLog]
 	if !ok {
-		return &cli.UsageError{Err: fmt.Errorf("%s has no test log: it ended as %s before tests ran", t.InstanceID, t.Outcome)}
+		return &cli.UsageError{Err: fmt.Errorf("%s has no test log: it ended as %s (%s)", t.InstanceID, t.Outcome, t.Reason)}
 	}
 	r, err := activities.OpenLog(ctx, store, ref)
 	if err != nil {
@@ -156,7 +171,7 @@ func (c *command) taskDiff(ctx context.Context, store artifacts.Store, t eval.Tr
 func (c *command) taskEvents(_ context.Context, _ artifacts.Store, t eval.TrialResult, _ trialArgs) error {
 	for _, e := range t.Events {
 		if c.json {
-			if err := c.app.JSON(e); err != nil {
+			if err := c.app.JSONLine(e); err != nil {
 				return err
 			}
 			continue

@@ -101,6 +101,13 @@ func (a *App) JSON(v any) error {
 	return enc.Encode(v)
 }
 
+// JSONLine prints one document of a stream of them to Out, on one line.
+func (a *App) JSONLine(v any) error {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
 // UsageError is a mistake in how a command was called; it reads as help.
 type UsageError struct {
 	Err  error

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"harness/eval"
 	"harness/internal/buildinfo"
 	"harness/internal/cli"
+	"harness/internal/escape"
 	"harness/internal/runs"
 	"harness/internal/session"
 	"harness/scoring/grade"
@@ -215,7 +217,7 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 		Attempts: o.Attempts, Rounds: 1, Disclosure: "none", MaxInfraTries: o.MaxTries,
 		HarnessVersion: buildinfo.Version(), CreatedAt: app.Now().UTC(),
 	}
-	if err := o.candidate(ctx, ds, &req); err != nil {
+	if err := o.candidate(ctx, app, ds, &req); err != nil {
 		return req, err
 	}
 	if req.Spec.RunID = o.RunID; req.Spec.RunID == "" {
@@ -228,7 +230,7 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 }
 
 // candidate fills in where the patches come from.
-func (o *Options) candidate(ctx context.Context, ds *datasets.Dataset, req *runs.Request) error {
+func (o *Options) candidate(ctx context.Context, app *cli.App, ds *datasets.Dataset, req *runs.Request) error {
 	spec := &req.Spec
 	switch {
 	case o.Gold:
@@ -237,12 +239,16 @@ func (o *Options) candidate(ctx context.Context, ds *datasets.Dataset, req *runs
 	case o.Noop:
 		spec.Candidate, spec.Agent = eval.CandidateNoop, eval.CandidateNoop
 	default:
+		if _, err := os.Stat(o.Predictions); err != nil {
+			return &cli.UsageError{Err: fmt.Errorf("read predictions: %w", err)}
+		}
 		file, err := predictions.Load(ctx, o.Predictions, predictions.Options{})
 		if err != nil {
 			return &cli.UsageError{Err: err}
 		}
 		spec.Candidate, spec.Agent, spec.Model = eval.CandidatePredictions, file.Model, file.Model
 		spec.Coverage = file.Cover(ds.Tasks, req.Tasks)
+		noteCoverage(app, spec.Coverage)
 		req.Patch = func(t *eval.Task) *string { return file.ByID[t.InstanceID].Patch }
 		// As in the official harness: a task without a prediction is not run, and
 		// shows as incomplete.
@@ -252,6 +258,32 @@ func (o *Options) candidate(ctx context.Context, ds *datasets.Dataset, req *runs
 		}
 	}
 	return nil
+}
+
+// noteCoverage says before anything runs what of the predictions will not count as
+// it was given.
+func noteCoverage(app *cli.App, c eval.Coverage) {
+	for _, n := range []struct {
+		list []string
+		what string
+	}{
+		{c.Missing, "selected tasks have no prediction"}, {c.Duplicate, "ids have several predictions; the last one of each counts"},
+		{c.Unknown, "predictions are for ids that the dataset does not have"}, {c.Malformed, "records can't be read as predictions"},
+	} {
+		if len(n.list) > 0 {
+			app.Note("predictions: %d %s: %s", len(n.list), n.what, some(n.list))
+		}
+	}
+}
+
+// some names the first few of a list.
+func some(list []string) string {
+	const most = 3
+	text := strings.Join(list[:min(most, len(list))], ", ")
+	if n := len(list) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return escape.Terminal(escape.Cut(text, 300))
 }
 
 func predicted(tasks []eval.Task, file *predictions.File) []eval.Task {

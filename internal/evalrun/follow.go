@@ -51,7 +51,7 @@ func carryOut(ctx context.Context, app *cli.App, s *session.Session, p runs.Plan
 	if err != nil {
 		return err
 	}
-	err = watch(ctx, app, s.Client, id, wf)
+	err = watch(ctx, app, s, id, wf)
 	if ctx.Err() != nil {
 		return interrupted(ctx, app, s, id)
 	}
@@ -74,13 +74,13 @@ func ended(app *cli.App, id string, err error) error {
 }
 
 // watch shows progress until the run's workflow has ended.
-func watch(ctx context.Context, app *cli.App, c client.Client, id string, wf client.WorkflowRun) error {
+func watch(ctx context.Context, app *cli.App, s *session.Session, id string, wf client.WorkflowRun) error {
 	ended := make(chan error, 1)
 	go func() { ended <- wf.Get(ctx, nil) }()
 	view := cli.NewProgress(app)
 	show := func() {
 		// A query that fails while a server restarts is no reason to stop watching.
-		if p, err := runs.Ask(ctx, c, id); err == nil {
+		if p, err := runs.Ask(ctx, s.Client, id); err == nil {
 			view.Show(p)
 		}
 	}
@@ -102,10 +102,16 @@ func watch(ctx context.Context, app *cli.App, c client.Client, id string, wf cli
 			view.Leave()
 			return ctx.Err()
 		case <-tick.C:
+			if s.Gone() {
+				view.Leave()
+				return errGone
+			}
 			show()
 		}
 	}
 }
+
+var errGone = errors.New("the local stack was taken down")
 
 // interrupted ends an embedded run so that it can be resumed, or leaves a run
 // that other processes carry on with.

@@ -141,8 +141,9 @@ func freeze(ctx context.Context, app *cli.App, o ImportOptions, tasks []eval.Tas
 	}
 	return inSession(ctx, app, s, func() error {
 		observed := map[string]*observation{}
+		app.Note("observing gold and unpatched runs; until the lists are frozen, tests may be called otherwise than published, so these outcomes are no verdicts")
 		for _, candidate := range []string{eval.CandidateGold, eval.CandidateNoop} {
-			spec.Candidate, spec.Agent = candidate, candidate
+			spec.Candidate, spec.Agent, spec.CreatedAt = candidate, candidate, app.Now().UTC()
 			if spec.RunID, err = freezeID(spec); err != nil {
 				return err
 			}

@@ -80,6 +80,7 @@ func unfinished(s reports.Summary) int {
 	return s.Harness.NoResult + s.Harness.Outcomes[eval.Cancelled.String()]
 }
 
+// missingText says what is missing and what to do; a negative allowed is not told.
 func missingText(s reports.Summary, n, allowed int) string {
 	var why, hints []string
 	if k := infra(s); k > 0 {
@@ -95,7 +96,11 @@ func missingText(s reports.Summary, n, allowed int) string {
 		why = append(why, fmt.Sprintf("%d without a prediction", k))
 		hints = append(hints, "-i and --filter select tasks, --max-missing allows for missing ones")
 	}
-	return fmt.Sprintf("%s missing (%s), %d allowed; %s", cli.Count(n, "result"), strings.Join(why, ", "), allowed, strings.Join(hints, "; "))
+	limit := ""
+	if allowed >= 0 {
+		limit = fmt.Sprintf(", %d allowed", allowed)
+	}
+	return fmt.Sprintf("%s missing (%s)%s; %s", cli.Count(n, "result"), strings.Join(why, ", "), limit, strings.Join(hints, "; "))
 }
 
 func infra(s reports.Summary) int { return s.Harness.Outcomes[eval.InfraError.String()] }
@@ -156,12 +161,12 @@ func Report(ctx context.Context, app *cli.App, store artifacts.Store, run string
 	if err != nil {
 		return err
 	}
-	noteUnfinished(app, sum)
+	noteUnfinished(app, sum, false)
 	return conclude(ctx, app, store, run, show{json: asJSON, outDir: outDir, maxMissing: missing(sum)})
 }
 
 // Show prints the report of a stored run, finished or not, and changes nothing.
-func Show(ctx context.Context, app *cli.App, store artifacts.Store, run string, asJSON bool) error {
+func Show(ctx context.Context, app *cli.App, store artifacts.Store, run string, active, asJSON bool) error {
 	p, err := runs.Load(ctx, store, run)
 	if err != nil {
 		return err
@@ -185,13 +190,17 @@ func Show(ctx context.Context, app *cli.App, store artifacts.Store, run string, 
 	if err != nil {
 		return err
 	}
-	noteUnfinished(app, sum)
+	noteUnfinished(app, sum, active)
 	return printReport(app, sum, asJSON)
 }
 
-func noteUnfinished(app *cli.App, sum reports.Summary) {
-	if n := missing(sum); n > 0 {
-		run := sum.Harness.Run.RunID
-		app.Note("run %s lacks %s (%d infra errors, %d unfinished); `harness resume %s` goes on with it", run, cli.Count(n, "result"), infra(sum), n-infra(sum), run)
+// noteUnfinished says what the report lacks; of a run that goes on, how far it is.
+func noteUnfinished(app *cli.App, sum reports.Summary, active bool) {
+	run := sum.Harness.Run.RunID
+	switch n := missing(sum); {
+	case active:
+		app.Note("run %s goes on; what is not finished yet counts as cancelled below. `harness runs watch %s` follows it", run, run)
+	case n > 0:
+		app.Note("run %s: %s", run, missingText(sum, n, -1))
 	}
 }

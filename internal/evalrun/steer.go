@@ -92,7 +92,7 @@ func (s Steered) Update(ctx context.Context, name string, args ...any) error {
 
 // Watch follows the run until it ends.
 func (s Steered) Watch(ctx context.Context, app *cli.App) error {
-	err := watch(ctx, app, s.Client, s.RunID, s.Client.GetWorkflow(ctx, eval.RunWorkflowID(s.RunID), ""))
+	err := watch(ctx, app, s.Session, s.RunID, s.Client.GetWorkflow(ctx, eval.RunWorkflowID(s.RunID), ""))
 	if ctx.Err() != nil {
 		return &cli.ExitError{Code: cli.ExitInterrupted}
 	}

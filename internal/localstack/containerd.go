@@ -55,7 +55,7 @@ func StartContainerd(ctx context.Context, cfg ContainerdConfig) (*Containerd, er
 		return nil, fmt.Errorf("start containerd: %w", err)
 	}
 	if os.Geteuid() != 0 {
-		return nil, errors.New("start containerd: root is needed for sandboxes; run as root, or point --containerd at a running one")
+		return nil, errors.New("start containerd: sandboxes need root; run as root (sudo)")
 	}
 	bin := filepath.Join(cfg.ToolsDir, "bin", "containerd")
 	if _, err := os.Stat(bin); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"harness/activities"
 	"harness/artifacts"
 	"harness/eval"
 	"harness/internal/runs"
@@ -88,19 +89,25 @@ func TestTrial(t *testing.T) {
 			t.Errorf("round %d: %v, error %v; want %v", round, got.Outcome, err, want)
 		}
 	}
+	// What was not finished is shown as such; what the run does not have is an error.
 	for _, c := range []struct {
 		instance string
 		round    int
-	}{{"task-0000", 3}, {"task-0001", 0}, {"other", 0}} {
-		if _, err := runs.Trial(t.Context(), store, "run", c.instance, 1, c.round); !errors.Is(err, runs.ErrNoResult) {
+		known    bool
+	}{{"task-0000", 3, true}, {"task-0001", 0, true}, {"task-0000", 4, false}, {"other", 0, false}} {
+		got, err := runs.Trial(t.Context(), store, "run", c.instance, 1, c.round)
+		if c.known && (err != nil || got.ErrorClass != activities.ClassNotFinished) {
+			t.Errorf("%s, round %d: %q, error %v", c.instance, c.round, got.ErrorClass, err)
+		}
+		if !c.known && !errors.Is(err, runs.ErrNoTrial) {
 			t.Errorf("%s, round %d: error %v", c.instance, c.round, err)
 		}
 	}
-	if _, err := runs.Trial(t.Context(), store, "run", "../x", 1, 0); err == nil || errors.Is(err, runs.ErrNoResult) {
+	if _, err := runs.Trial(t.Context(), store, "run", "../x", 1, 0); err == nil || errors.Is(err, runs.ErrNoTrial) {
 		t.Errorf("error %v", err)
 	}
 	put(t, store, eval.ResultKey(trialID("run", "task-0001", 1)), "{")
-	if _, err := runs.Trial(t.Context(), store, "run", "task-0001", 1, 0); err == nil || errors.Is(err, runs.ErrNoResult) {
+	if _, err := runs.Trial(t.Context(), store, "run", "task-0001", 1, 0); err == nil || errors.Is(err, runs.ErrNoTrial) {
 		t.Errorf("a damaged result: %v", err)
 	}
 }

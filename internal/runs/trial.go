@@ -2,21 +2,20 @@ package runs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	"harness/activities"
 	"harness/artifacts"
 	"harness/eval"
 )
 
-// ErrNoResult: the trial has no result (yet).
-var ErrNoResult = errors.New("no result")
+// ErrNoTrial: the run has no such task, attempt or round.
+var ErrNoTrial = errors.New("no such trial")
 
-const maxResultBytes = 64 << 20
-
-// Trial returns the stored result of the last round of an attempt, or of the
-// given round if it is not 0.
+// Trial returns the record of the last round of an attempt that was played, or of
+// the given round if it is not 0. A trial without a result comes with what is
+// known of why there is none: an infra error, or that it was not finished.
 func Trial(ctx context.Context, store artifacts.Store, run, instance string, attempt, round int) (eval.TrialResult, error) {
 	var res eval.TrialResult
 	p, err := Load(ctx, store, run)
@@ -26,24 +25,35 @@ func Trial(ctx context.Context, store artifacts.Store, run, instance string, att
 	if err := eval.ValidateInstanceID(instance); err != nil {
 		return res, err
 	}
-	last := p.Spec.Rounds
-	first := 1
+	e, err := findEntry(ctx, store, p.Spec, instance, attempt)
+	if err != nil {
+		return res, err
+	}
+	if round < 0 || round > p.Spec.Rounds {
+		return res, fmt.Errorf("%w: run %s plays %d rounds, round %d was asked for", ErrNoTrial, run, p.Spec.Rounds, round)
+	}
 	if round != 0 {
-		first, last = round, round
+		return activities.ReadTrial(ctx, store, p.Spec, e, round)
 	}
-	for r := last; r >= first; r-- {
-		id := eval.TrialID{RunID: run, InstanceID: instance, Attempt: attempt, Round: r}
-		data, err := artifacts.GetBytes(ctx, store, eval.ResultKey(id), maxResultBytes)
-		if errors.Is(err, artifacts.ErrNotFound) {
-			continue
+	for round = p.Spec.Rounds; ; round-- {
+		res, err = activities.ReadTrial(ctx, store, p.Spec, e, round)
+		if err != nil || round == 1 || res.ErrorClass != activities.ClassNotFinished {
+			return res, err
 		}
+	}
+}
+
+func findEntry(ctx context.Context, store artifacts.Store, spec eval.RunSpec, instance string, attempt int) (eval.ShardEntry, error) {
+	for _, ref := range spec.Shards {
+		shard, err := activities.LoadShard(ctx, store, ref)
 		if err != nil {
-			return res, fmt.Errorf("read result of %s: %w", id, err)
+			return eval.ShardEntry{}, fmt.Errorf("look for %s in run %s: %w", instance, spec.RunID, err)
 		}
-		if err := json.Unmarshal(data, &res); err != nil {
-			return res, fmt.Errorf("read result of %s: it is damaged: %w", id, err)
+		for _, e := range shard.Entries {
+			if e.InstanceID == instance && e.Attempt == attempt {
+				return e, nil
+			}
 		}
-		return res, nil
 	}
-	return res, fmt.Errorf("%w: run %s has none for %s, attempt %d; is the id right, and has it been run?", ErrNoResult, run, instance, attempt)
+	return eval.ShardEntry{}, fmt.Errorf("%w: run %s has no task %s with an attempt %d; `harness runs show %s` has its tasks", ErrNoTrial, spec.RunID, instance, attempt, spec.RunID)
 }

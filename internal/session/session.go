@@ -59,6 +59,16 @@ type Session struct {
 // only the workers elsewhere know.
 func (s *Session) Slots() int { return s.slots }
 
+// Gone reports whether the stack that the session uses was taken down by
+// somebody else.
+func (s *Session) Gone() bool {
+	if s.Kind != Local {
+		return false
+	}
+	_, err := localstack.Find(s.cfg.LocalStack(""))
+	return errors.Is(err, localstack.ErrNotRunning)
+}
+
 // Need says what an embedded session starts.
 type Need struct {
 	Handlers []string
