@@ -26,7 +26,7 @@ type progress struct {
 var (
 	first  = moment{"first", func(p progress) bool { return p.sandboxes > 0 }}
 	middle = moment{"middle", func(p progress) bool { return p.results >= p.total/2 && p.sandboxes > 0 }}
-	last   = moment{"last", func(p progress) bool { return p.results >= p.total-1 && p.sandboxes > 0 }}
+	last   = moment{"last", func(p progress) bool { return p.results >= p.total-2 && p.sandboxes > 0 }}
 	report = moment{"report", func(p progress) bool { return p.reporting }}
 
 	whileSandboxes = []moment{first, middle, last}
