@@ -63,6 +63,9 @@ test: setup-test build ## install what tests need, then run all of them
 	go test -timeout 5m ./...
 	go test -tags integration,e2e -count=1 -p 1 -timeout 15m $(TAGGED)
 
+faults: setup-test ## kill each part at each moment of a run, and compare the tables (15 minutes)
+	HARNESS_FAULTS=full go test -tags e2e -count=1 -timeout 60m -v ./internal/faults
+
 lint: setup-lint ## golangci-lint with the layer rules, and gofmt
 	$(HARNESS_TOOLS)/bin/golangci-lint run ./...
 
