@@ -24,7 +24,7 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS
 TAGGED = $(shell grep -rlE '^//go:build .*\b(integration|e2e)\b' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
 BENCHED = $(shell grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
 
-.PHONY: help setup setup-run setup-test setup-lint build demo test unit lint bench clean
+.PHONY: help setup setup-run setup-test setup-lint build demo test faults unit lint bench clean
 
 help: ## this list
 	@printf 'harness: evaluates coding agents on repository tasks\n\n'
