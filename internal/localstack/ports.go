@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -56,10 +57,23 @@ func choosePorts(file string) (ports, error) {
 	return p, nil
 }
 
-// freePort returns the first of the wanted ports that nobody listens on, else any.
+// Ports are chosen below those from which the kernel takes the local ends of
+// connections (net.ipv4.ip_local_port_range): one of those can be in use by any
+// connection at the moment when a server wants to listen on it.
+const (
+	firstPort = 20000
+	lastPort  = 30000
+)
+
+// freePort returns the first of the wanted ports that nobody listens on, else
+// another one of the range.
 func freePort(taken map[int]bool, wanted ...int) (int, error) {
-	for _, port := range append(wanted, 0) {
-		if port != 0 && taken[port] {
+	candidates := wanted
+	for range 100 {
+		candidates = append(candidates, firstPort+rand.IntN(lastPort-firstPort))
+	}
+	for _, port := range candidates {
+		if port <= 0 || port >= lastPort || taken[port] {
 			continue
 		}
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -74,7 +88,22 @@ func freePort(taken map[int]bool, wanted ...int) (int, error) {
 			return got, nil
 		}
 	}
-	return 0, errors.New("look for a free port: the machine gives none on 127.0.0.1")
+	return 0, fmt.Errorf("look for a free port: none is free between %d and %d on 127.0.0.1", firstPort, lastPort)
+}
+
+// FreePorts returns n different ports that nobody listens on now.
+func FreePorts(n int) ([]int, error) {
+	taken := map[int]bool{}
+	var out []int
+	for range n {
+		p, err := freePort(taken)
+		if err != nil {
+			return nil, err
+		}
+		taken[p] = true
+		out = append(out, p)
+	}
+	return out, nil
 }
 
 // writeWhole replaces a file so that a reader never sees half of it.

@@ -13,10 +13,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"harness/internal/localstack"
 )
 
 // toolsDir is where `make setup` puts the pinned tools, unless HARNESS_TOOLS names another root.
@@ -144,12 +147,11 @@ func (m *MinIO) ready(ctx context.Context) bool {
 // server does; then the server says so and the test fails.
 func freeAddr(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := localstack.FreePorts(1)
 	if err != nil {
-		t.Fatalf("find a free port: %v", err)
+		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(free[0]))
 }
 
 type lockedBuffer struct {

@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,12 +39,11 @@ func Temporal(t testing.TB, attributes []string, dynamic ...string) string {
 // freePorts fills in ports that nobody listens on, each another one.
 func freePorts(t testing.TB, ports ...*int) {
 	t.Helper()
-	for _, p := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		*p = l.Addr().(*net.TCPAddr).Port
+	free, err := localstack.FreePorts(len(ports))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range ports {
+		*p = free[i]
 	}
 }

@@ -302,6 +302,9 @@ func hasArg(pid int, flag, value string) bool {
 // removeScratch unmounts and deletes the sandbox's folder, and what the OCI
 // runtime left of its own state.
 func (r *Runtime) removeScratch(id string) error {
+	if err := r.unmountBundle(id); err != nil {
+		return err
+	}
 	dir := r.boxDir(id)
 	for _, m := range []string{"root", "disk"} {
 		if err := mount.UnmountAll(filepath.Join(dir, m), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -321,6 +324,28 @@ func (r *Runtime) removeScratch(id string) error {
 			if err := os.RemoveAll(filepath.Join(state, e.Name())); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// unmountBundle detaches the root file system that the shim mounted in its bundle.
+// Usually that is gone by now; a shim that was killed leaves it to containerd,
+// which forgets the task whether or not that worked.
+func (r *Runtime) unmountBundle(id string) error {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	state := filepath.Dir(r.cfg.Socket) + "/"
+	bundle := "/io.containerd.runtime.v2.task/" + r.cfg.Namespace + "/" + id + "/"
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) < 5 || !strings.HasPrefix(f[4], state) || !strings.Contains(f[4], bundle) {
+			continue
+		}
+		if err := unix.Unmount(f[4], unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("unmount %s: %w", f[4], err)
 		}
 	}
 	return nil
