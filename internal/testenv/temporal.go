@@ -2,8 +2,6 @@ package testenv
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,9 +13,7 @@ import (
 // settings, "key=value". The test is skipped where the tools are not installed.
 func Temporal(t testing.TB, attributes []string, dynamic ...string) string {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(ToolsDir(), "bin", "temporal")); err != nil {
-		t.Skipf("the pinned tools are not installed (run make setup): %v", err)
-	}
+	Tool(t, "temporal")
 	cfg := localstack.TemporalConfig{
 		Dir: t.TempDir(), ToolsDir: ToolsDir(), SearchAttributes: attributes, Dynamic: dynamic,
 	}
