@@ -10,7 +10,7 @@ import (
 
 // Temporal starts a dev server that ends with the test and returns its address
 // (host:port). The keyword attributes exist from the start; dynamic are further
-// settings, "key=value". The test is skipped where the tools are not installed.
+// settings, "key=value". The test fails where the tools are not installed.
 func Temporal(t testing.TB, attributes []string, dynamic ...string) string {
 	t.Helper()
 	Tool(t, "temporal")
