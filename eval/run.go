@@ -33,7 +33,6 @@ type RunSpec struct {
 	Attempts      int           `json:"attempts"`
 	Rounds        int           `json:"rounds"`
 	Disclosure    string        `json:"disclosure"`
-	Cache         bool          `json:"cache"`
 	MaxInfraTries int           `json:"max_infra_tries"`
 
 	ShardSize int      `json:"shard_size"`

@@ -61,9 +61,7 @@ it running. The same --run-id again goes on where an interrupted run stopped.`,
 	f.StringVar(&o.Network, "network", string(eval.NetworkNone), "what sandboxes may reach; \"none\" is what there is")
 	f.IntVar(&o.MaxMissing, "max-missing", 0, "missing results (infra errors, unfinished) that still exit with 0")
 	f.IntVar(&o.MaxTries, "max-tries", 5, "physical tries of a trial that meets faults of ours")
-	f.BoolVar(&o.NoCache, "no-cache", false, "execute everything anew (there is no grading cache yet, so this changes nothing)")
 	c.temporalFlags(cmd)
-	cmd.Flags().Lookup("no-cache").Hidden = true
 	return cmd
 }
 

@@ -45,7 +45,6 @@ type Options struct {
 	Limits   eval.Limits
 	Attempts int
 	MaxTries int
-	NoCache  bool
 
 	Window     int
 	MaxMissing int
