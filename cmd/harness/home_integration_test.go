@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -65,7 +63,7 @@ type call struct {
 	h        *home
 	args     []string
 	cmd      *exec.Cmd
-	out, err lockedBuffer
+	out, err testenv.Buffer
 	ended    chan struct{}
 }
 
@@ -222,22 +220,4 @@ func (h *home) remove() {
 	if err := os.RemoveAll(h.dir); err != nil {
 		h.t.Errorf("remove the home: %v", err)
 	}
-}
-
-// lockedBuffer is written by a process while it is read.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -3,19 +3,18 @@
 package faults
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"harness/internal/proc"
+	"harness/internal/testenv"
 )
 
 // run is one evaluation by a command of its own.
@@ -26,7 +25,7 @@ type run struct {
 	s3   bool // it is stored in the stack's S3 server
 
 	cmd   *exec.Cmd
-	out   *lockedBuffer
+	out   *testenv.Buffer
 	ended chan struct{}
 	err   error // valid after ended
 }
@@ -59,7 +58,7 @@ func (r *run) resumed(t *testing.T) {
 func (r *run) launch(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := r.home.prepare(t.Context(), args...)
-	out, ended := &lockedBuffer{}, make(chan struct{})
+	out, ended := &testenv.Buffer{}, make(chan struct{})
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -219,22 +218,4 @@ func mustBeGone(t *testing.T, r *run, old []proc.ID) {
 			}
 		}
 	}()
-}
-
-// lockedBuffer takes the output of a command while it is read.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

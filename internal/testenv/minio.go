@@ -4,7 +4,6 @@
 package testenv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +48,7 @@ type MinIO struct {
 	mu              sync.Mutex
 	cmd             *exec.Cmd
 	exited          chan struct{}
-	log             lockedBuffer
+	log             Buffer
 }
 
 // StartMinIO starts a server that ends with the test.
@@ -152,21 +151,4 @@ func freeAddr(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(free[0]))
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
