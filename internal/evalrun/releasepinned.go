@@ -17,6 +17,7 @@ import (
 	"harness/eval"
 	"harness/internal/buildinfo"
 	"harness/internal/cli"
+	"harness/internal/escape"
 	"harness/internal/runs"
 	"harness/internal/session"
 	"harness/sandbox/image"
@@ -229,7 +230,7 @@ func writeFrozen(ctx context.Context, app *cli.App, o ImportOptions, tasks []eva
 			for _, r := range ob.ends {
 				err = errors.Join(err, fmt.Errorf("%s ended as %s: %s", r.TrialID, r.Outcome, r.Reason))
 			}
-			app.Note("not frozen: %v", err)
+			app.Note("not frozen: %s", escape.TerminalLines(err.Error()))
 			out[i] = t
 			continue
 		}
