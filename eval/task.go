@@ -35,6 +35,62 @@ type Task struct {
 	WorkDir string      `json:"workdir,omitempty"` // the repository inside the image; "" means /testbed
 	Limits  *LimitsSpec `json:"limits,omitempty"`  // the task's own needs; nil fields fall back to the run's
 	Frozen  *Frozen     `json:"frozen,omitempty"`  // set when the test lists were observed, not published
+
+	Family      string       `json:"family,omitempty"`       // a Family* constant; "" is SWE-bench
+	ImageAssets *ImageAssets `json:"image_assets,omitempty"` // pictures that belong to the issue and the patches
+	Files       []TaskFile   `json:"files,omitempty"`        // put into the sandbox before the eval script runs
+	Baseline    *Baseline    `json:"baseline,omitempty"`     // what the publisher's own executions gave
+}
+
+// Dataset families: whose row schema a task came in, and so which grader is its
+// own. SWE-bench itself, with Lite, Verified, Multimodal and Multilingual, is "".
+const (
+	FamilyMultiSWEBench = "multi-swe-bench"
+	FamilyLive          = "swe-bench-live"
+	FamilyRebench       = "swe-rebench"
+	FamilyRebench2      = "swe-rebench-v2"
+	FamilyPro           = "swe-bench-pro"
+	FamilyGym           = "swe-gym"
+	FamilyHarbor        = "harbor" // also Terminal-Bench
+)
+
+// ImageAssets are the pictures of a multimodal task, by what they belong to.
+type ImageAssets struct {
+	ProblemStatement []Asset `json:"problem_statement,omitempty"`
+	Patch            []Asset `json:"patch,omitempty"`
+	TestPatch        []Asset `json:"test_patch,omitempty"`
+}
+
+// Asset is one picture: where it is published, and where it belongs in the
+// repository. One of them may be "".
+type Asset struct {
+	URL  string `json:"url,omitempty"`
+	Path string `json:"path,omitempty"`
+}
+
+// TaskFile is a file that a task brings into the sandbox.
+type TaskFile struct {
+	Path string `json:"path"` // clean and absolute
+	Mode uint32 `json:"mode"` // permission bits
+	Data []byte `json:"data"`
+}
+
+// Baseline is what a publisher's own executions of a task gave, for graders
+// that judge by the change of a test's state.
+type Baseline struct {
+	Run  *TestStates `json:"run,omitempty"`  // neither patch
+	Test *TestStates `json:"test,omitempty"` // the test patch only
+	Gold *TestStates `json:"gold,omitempty"` // both patches
+	// Tests that were skipped, or not there, before the gold patch and pass with it.
+	SkipToPass []string `json:"s2p,omitempty"`
+	NoneToPass []string `json:"n2p,omitempty"`
+}
+
+// TestStates are the tests that one execution reported, by state.
+type TestStates struct {
+	Passed  []string `json:"passed"`
+	Failed  []string `json:"failed"`
+	Skipped []string `json:"skipped"`
 }
 
 // Frozen records that FAIL_TO_PASS and PASS_TO_PASS were observed in gold and
