@@ -40,6 +40,7 @@ type StatusMap struct {
 	bytes    int
 	dropped  int64
 	changed  int
+	past     map[int]past // of names whose status was replaced
 	want     map[string]struct{}
 	longest  int // of the names in want
 }
@@ -94,11 +95,36 @@ func (m *StatusMap) setBytes(name, status []byte) {
 	m.insert(string(name), intern(status))
 }
 
+// past is what a name was reported as before its last status.
+type past struct {
+	passed bool
+	other  string // the last word but PASSED
+}
+
 func (m *StatusMap) replace(i int, status string) {
-	if m.statuses[i] != status {
-		m.changed++
-		m.statuses[i] = strings.Clone(status)
+	old := m.statuses[i]
+	if old == status {
+		return
 	}
+	m.changed++
+	if old == Passed {
+		m.recall(i, past{passed: true})
+	} else {
+		m.recall(i, past{other: old})
+	}
+	m.statuses[i] = strings.Clone(status)
+}
+
+// recall adds to what the i-th name was reported as before.
+func (m *StatusMap) recall(i int, p past) {
+	if m.past == nil {
+		m.past = make(map[int]past)
+	}
+	was := m.past[i]
+	if p.other == "" {
+		p.other = was.other
+	}
+	m.past[i] = past{passed: was.passed || p.passed, other: p.other}
 }
 
 func (m *StatusMap) insert(name, status string) {
@@ -146,6 +172,27 @@ func (m *StatusMap) Get(name string) (string, bool) {
 	return m.statuses[i], true
 }
 
+// Worst is Get for readers to whom a test has passed only if it was never
+// reported as anything else: it returns such another word if there is one.
+func (m *StatusMap) Worst(name string) (string, bool) {
+	s, ok := m.Get(name)
+	if ok && s == Passed {
+		if other := m.past[m.index[name]].other; other != "" {
+			return other, true
+		}
+	}
+	return s, ok
+}
+
+// Best is Get for readers to whom a test has passed if it was ever reported so.
+func (m *StatusMap) Best(name string) (string, bool) {
+	s, ok := m.Get(name)
+	if ok && m.past[m.index[name]].passed {
+		return Passed, true
+	}
+	return s, ok
+}
+
 // Len is the number of names.
 func (m *StatusMap) Len() int {
 	if m == nil {
@@ -181,8 +228,13 @@ func (m *StatusMap) Changed() int {
 
 // merge sets everything of o, in o's order.
 func (m *StatusMap) merge(o *StatusMap) {
-	for n, s := range o.All() {
-		m.Set(n, s)
+	for i, n := range o.names {
+		m.Set(n, o.statuses[i])
+		if p, ok := o.past[i]; ok {
+			if j, kept := m.index[n]; kept {
+				m.recall(j, p)
+			}
+		}
 	}
 	m.dropped += o.dropped
 	m.changed += o.changed
