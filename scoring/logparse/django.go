@@ -60,6 +60,7 @@ func (p *django) result(t []byte) error {
 	}
 	dots := bytes.Contains(t, []byte(" ... "))
 	if dots {
+		p.in.place()
 		before, _, _ := bytes.Cut(t, djangoSep)
 		p.prev, p.hasPrev = append(p.prev[:0], before...), true
 	}

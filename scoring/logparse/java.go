@@ -24,6 +24,7 @@ func parseMaven(in *input) error {
 		}
 		s := strip(text(line))
 		if m := mavenName.FindStringSubmatch(s); m != nil {
+			in.place()
 			current = m[1]
 			names = appendCapped(names, m[1])
 		}
@@ -36,6 +37,7 @@ func parseMaven(in *input) error {
 			in.out.Set(names[0], mavenWords[m[1]])
 			names = names[1:]
 		default:
+			in.place()
 			early = appendCapped(early, mavenWords[m[1]])
 		}
 		return nil
@@ -80,6 +82,7 @@ func parseGradleCustom(in *input) error {
 			return nil
 		}
 		if m := gradleName.FindStringSubmatch(s); m != nil {
+			in.place()
 			pending = m[1]
 		} else if status, ok := gradleStatus[s]; ok && pending != "" {
 			in.out.Set(pending, status)

@@ -21,6 +21,7 @@ type LineReader struct {
 	start, end int
 	err        error
 	long       int
+	read       int64
 }
 
 // NewLineReader reads lines from r.
@@ -77,6 +78,7 @@ func (l *LineReader) overlong() ([]byte, error) {
 		chunk := room[len(room) : len(room)+lineTail]
 		n, err := l.r.Read(chunk)
 		l.err = err
+		l.read += int64(n)
 		if i := bytes.IndexByte(chunk[:n], '\n'); i >= 0 {
 			rest = append(make([]byte, 0, n), chunk[i+1:n]...)
 			n = i
@@ -101,8 +103,12 @@ func (l *LineReader) overlong() ([]byte, error) {
 func (l *LineReader) fill() {
 	n, err := l.r.Read(l.buf[l.end:])
 	l.end += n
+	l.read += int64(n)
 	l.err = err
 }
+
+// Offset is the number of bytes of the stream before the next line.
+func (l *LineReader) Offset() int64 { return l.read - int64(l.end-l.start) }
 
 // Long counts the lines that were longer than MaxLine so far.
 func (l *LineReader) Long() int { return l.long }

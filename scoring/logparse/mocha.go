@@ -41,6 +41,7 @@ func parseHighlightJS(in *input) error {
 			_, name, _ := strings.Cut(line, ")")
 			record(name, Failed)
 		case strings.HasPrefix(line, "  "):
+			in.place()
 			suite, hasSuite = shorten(t), true
 		}
 		return nil

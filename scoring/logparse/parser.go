@@ -24,6 +24,10 @@ type Dialect struct {
 	CutSummary bool
 	// ShortLinesRaise: parse_log_seaborn fails on a status without a name (before 5.0).
 	ShortLinesRaise bool
+	// ShortV2LinesRaise: parse_log_pytest_v2 does (SWE-rebench).
+	ShortV2LinesRaise bool
+	// NoXFail: XFAIL is no status (SWE-rebench).
+	NoXFail bool
 }
 
 // The dialects that the official grading profiles use. V5 is that of our own
@@ -70,6 +74,9 @@ type input struct {
 	opt  Options
 	out  *StatusMap
 	cut  bool // a parser that needs the whole text got less
+
+	coverage *Coverage
+	placed   bool // the line at hand means something, though it is no result
 }
 
 // Result is what a parser found.
@@ -80,6 +87,8 @@ type Result struct {
 	// Cut is set when a parser that needs the whole text at once got only the
 	// beginning and the end of it.
 	Cut bool
+	// Coverage is nil where a format is not read by line.
+	Coverage *Coverage
 }
 
 // Parse reads r to its end or to where the format ends. An error is a
@@ -94,7 +103,7 @@ func (p Parser) Parse(r io.Reader, opt Options) (Result, error) {
 	if err != nil && !errors.As(err, new(*RaisedError)) {
 		err = fmt.Errorf("parse log with %s: %w", p.Name, err)
 	}
-	return Result{Tests: in.out, LongLines: in.log.Long(), Cut: in.cut}, err
+	return Result{Tests: in.out, LongLines: in.log.Long(), Cut: in.cut, Coverage: in.coverage}, err
 }
 
 func (in *input) raise(kind, format string, args ...any) error {
@@ -103,22 +112,3 @@ func (in *input) raise(kind, format string, args ...any) error {
 
 // errStop ends eachLine without an error.
 var errStop = errors.New("stop")
-
-// eachLine calls f for every line until the log ends or f returns an error.
-func (in *input) eachLine(f func(line []byte) error) error {
-	for {
-		line, err := in.log.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := f(line); err != nil {
-			if errors.Is(err, errStop) {
-				return nil
-			}
-			return err
-		}
-	}
-}

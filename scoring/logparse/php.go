@@ -16,6 +16,7 @@ func parsePHPUnit(in *input) error {
 		if bytes.HasSuffix(line, []byte(")")) {
 			if m := phpSuite.FindStringSubmatch(text(line)); m != nil {
 				suite = shorten(m[1])
+				in.place()
 				return nil
 			}
 		}

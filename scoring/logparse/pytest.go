@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// statusPrefix reports whether a line starts with one of the five status words.
-// The first byte decides for nearly every line of a log.
-func statusPrefix(b []byte) bool {
+// statusPrefix reports whether a line starts with a status word; xfail is set if
+// XFAIL is one. The first byte decides for nearly every line of a log.
+func statusPrefix(b []byte, xfail bool) bool {
 	if len(b) < 5 {
 		return false
 	}
@@ -23,7 +23,7 @@ func statusPrefix(b []byte) bool {
 	case 'E':
 		return hasPrefix(b, Error)
 	case 'X':
-		return hasPrefix(b, XFail)
+		return xfail && hasPrefix(b, XFail)
 	}
 	return false
 }
@@ -66,8 +66,9 @@ func isSkipCount(status, name []byte) bool {
 // parsePytest reads "STATUS name" lines. The status is the log's word as it
 // stands: "FAILED:" and "ERRORS" are kept and later count as no status at all.
 func parsePytest(in *input) error {
+	xfail := !in.opt.Dialect.NoXFail
 	return in.eachLine(func(line []byte) error {
-		if statusPrefix(line) {
+		if statusPrefix(line, xfail) {
 			if status, name, ok := pytestLine(line, in.opt.Dialect); ok {
 				in.out.setBytes(name, status)
 			}
@@ -79,8 +80,9 @@ func parsePytest(in *input) error {
 // parsePytestOptions is parsePytest for suites whose parameters hold absolute
 // paths, of which only the last part is the same everywhere.
 func parsePytestOptions(in *input) error {
+	xfail := !in.opt.Dialect.NoXFail
 	return in.eachLine(func(line []byte) error {
-		if statusPrefix(line) {
+		if statusPrefix(line, xfail) {
 			if status, name, ok := pytestLine(line, in.opt.Dialect); ok {
 				in.out.setBytes(shortenOption(name), status)
 			}
@@ -110,12 +112,13 @@ func shortenOption(name []byte) []byte {
 // parseMatplotlib is parsePytest with mouse buttons by number: their names
 // depend on the Python version.
 func parseMatplotlib(in *input) error {
+	xfail := !in.opt.Dialect.NoXFail
 	return in.eachLine(func(line []byte) error {
 		if bytes.Contains(line, []byte("MouseButton.")) {
 			line = bytes.ReplaceAll(line, []byte("MouseButton.LEFT"), []byte("1"))
 			line = bytes.ReplaceAll(line, []byte("MouseButton.RIGHT"), []byte("3"))
 		}
-		if statusPrefix(line) {
+		if statusPrefix(line, xfail) {
 			if status, name, ok := pytestLine(line, in.opt.Dialect); ok {
 				in.out.setBytes(name, status)
 			}
@@ -127,27 +130,32 @@ func parseMatplotlib(in *input) error {
 // parsePytestV2 reads coloured logs and those of old pytest, which put the
 // status at the line's end.
 func parsePytestV2(in *input) error {
-	whole := in.opt.Dialect.WholeNames
+	whole, xfail := in.opt.Dialect.WholeNames, !in.opt.Dialect.NoXFail
 	return in.eachLine(func(line []byte) error {
 		if !mayHoldStatus(line) {
 			return nil
 		}
 		s := dropControls(dropColours(text(line)))
 		switch {
-		case statusPrefix([]byte(s)) && whole:
+		case statusPrefix([]byte(s), xfail) && whole:
 			if strings.HasPrefix(s, Failed) {
 				s, _, _ = strings.Cut(s, " - ")
 			}
 			if w := fields(s); len(w) >= 2 && !(in.opt.Dialect.SkipCounts && isSkipCount([]byte(w[0]), []byte(w[1]))) {
 				in.out.Set(strings.Join(w[1:], " "), w[0])
 			}
-		case statusPrefix([]byte(s)):
+		case statusPrefix([]byte(s), xfail):
+			if in.opt.Dialect.ShortV2LinesRaise && len(fields(s)) < 2 {
+				return in.raise("IndexError", "a line has a status and no name")
+			}
 			if status, name, ok := pytestLine([]byte(s), in.opt.Dialect); ok {
 				in.out.setBytes(name, status)
 			}
-		case statusSuffix(s):
+		case statusSuffix(s, xfail):
 			w := fields(s)
 			switch {
+			case len(w) < 2 && in.opt.Dialect.ShortV2LinesRaise:
+				return in.raise("IndexError", "a line is a word that ends with a status")
 			case len(w) < 2:
 			case whole:
 				in.out.Set(strings.Join(w[:len(w)-1], " "), w[len(w)-1])
@@ -166,7 +174,7 @@ func mayHoldStatus(line []byte) bool {
 	if len(line) < 5 {
 		return false
 	}
-	if statusPrefix(line) {
+	if statusPrefix(line, true) {
 		return true
 	}
 	// A control character or colour may hide a word; so may the line's end.
@@ -182,9 +190,9 @@ func mayHoldStatus(line []byte) bool {
 	return bytes.IndexByte(line, '[') >= 0 && bytes.IndexByte(line, 'm') >= 0
 }
 
-func statusSuffix(s string) bool {
+func statusSuffix(s string, xfail bool) bool {
 	for _, w := range []string{Failed, Passed, Skipped, Error, XFail} {
-		if strings.HasSuffix(s, w) {
+		if strings.HasSuffix(s, w) && (xfail || w != XFail) {
 			return true
 		}
 	}

@@ -41,6 +41,7 @@ type StatusMap struct {
 	dropped  int64
 	changed  int
 	past     map[int]past // of names whose status was replaced
+	sets     int // calls of Set and its kin
 	want     map[string]struct{}
 	longest  int // of the names in want
 }
@@ -71,6 +72,7 @@ func (m *StatusMap) tooLong(n int) bool {
 
 // Set records a status.
 func (m *StatusMap) Set(name, status string) {
+	m.sets++
 	if m.tooLong(len(name)) {
 		return
 	}
@@ -83,6 +85,7 @@ func (m *StatusMap) Set(name, status string) {
 
 // setBytes is Set without an allocation for a name that is known already.
 func (m *StatusMap) setBytes(name, status []byte) {
+	m.sets++
 	if m.tooLong(len(name)) {
 		return
 	}
@@ -93,6 +96,14 @@ func (m *StatusMap) setBytes(name, status []byte) {
 		return
 	}
 	m.insert(string(name), intern(status))
+}
+
+// setDefault records a status unless the test has one.
+func (m *StatusMap) setDefault(name, status string) {
+	m.sets++
+	if _, ok := m.index[name]; !ok && !m.tooLong(len(name)) {
+		m.insert(strings.Clone(name), status)
+	}
 }
 
 // past is what a name was reported as before its last status.

@@ -85,6 +85,7 @@ func parseKarma(in *input) error {
 		if space == "" {
 			return nil
 		}
+		in.place()
 		switch n := utf8.RuneCountInString(space); {
 		case n > depth:
 			depth = n
@@ -152,6 +153,7 @@ func parseCalypso(in *input) error {
 			return nil
 		}
 		if n := indent(line); n > 0 {
+			in.place()
 			suites.heading(shorten(t), n)
 		}
 		return nil

@@ -36,6 +36,7 @@ func parseSympy(in *input) error {
 			return nil
 		}
 		name, _ := nextField(line)
+		in.place()
 		verbose.setBytes(name, []byte(status))
 		return nil
 	})
