@@ -48,6 +48,8 @@ type Verdict struct {
 	Outcome  Outcome  `json:"outcome"`
 	Resolved bool     `json:"resolved"`
 	Flags    []string `json:"flags,omitempty"` // sorted words, e.g. "exit_code_mismatch"
+	// Reward is what the task's own tests gave, 0 to 1, under rules that go by it.
+	Reward *float64 `json:"reward,omitempty"`
 	// Official is the inner object of the official report.json, null when the
 	// official harness would have written none.
 	Official *OfficialReport `json:"official,omitempty"`

@@ -32,13 +32,14 @@ type Task struct {
 	LogParser  string `json:"log_parser"`  // name in scoring/logparse
 	EvalType   string `json:"eval_type"`   // EvalPassAndFail or EvalFailOnly
 
-	WorkDir string      `json:"workdir,omitempty"` // the repository inside the image; "" means /testbed
+	WorkDir string      `json:"workdir,omitempty"` // the repository inside the image; "" means /testbed, ImageWorkDir the image's own
 	Limits  *LimitsSpec `json:"limits,omitempty"`  // the task's own needs; nil fields fall back to the run's
 	Frozen  *Frozen     `json:"frozen,omitempty"`  // set when the test lists were observed, not published
 
 	Family      string       `json:"family,omitempty"`       // a Family* constant; "" is SWE-bench
 	ImageAssets *ImageAssets `json:"image_assets,omitempty"` // pictures that belong to the issue and the patches
 	Files       []TaskFile   `json:"files,omitempty"`        // put into the sandbox before the eval script runs
+	Solution    *Solution    `json:"solution,omitempty"`     // what solves a task that has no gold patch
 	Baseline    *Baseline    `json:"baseline,omitempty"`     // what the publisher's own executions gave
 }
 
@@ -66,6 +67,27 @@ type ImageAssets struct {
 type Asset struct {
 	URL  string `json:"url,omitempty"`
 	Path string `json:"path,omitempty"`
+}
+
+// Solution is the dataset's own solution of a task whose result is the state of
+// the sandbox rather than a patch. It is run for gold candidates only.
+type Solution struct {
+	Script string     `json:"script"`          // whole bash file, run as root in the task's folder
+	Files  []TaskFile `json:"files,omitempty"` // put into the sandbox before it
+	// TimeoutSeconds bounds it; zero means as long as the tests may take.
+	TimeoutSeconds int64 `json:"timeout_seconds,omitempty"`
+}
+
+// Seconds is how long the solution may take under the trial's limits. It is zero
+// for a nil solution.
+func (s *Solution) Seconds(l Limits) int64 {
+	switch {
+	case s == nil:
+		return 0
+	case s.TimeoutSeconds > 0:
+		return s.TimeoutSeconds
+	}
+	return l.WallSeconds
 }
 
 // TaskFile is a file that a task brings into the sandbox.
@@ -109,10 +131,17 @@ type Frozen struct {
 // DefaultWorkDir is where SWE-bench images keep the repository.
 const DefaultWorkDir = "/testbed"
 
-// Dir returns the repository's folder inside the image.
+// ImageWorkDir stands for the working folder that the image itself names.
+const ImageWorkDir = "."
+
+// Dir returns the repository's folder inside the image, "" for the image's own
+// working folder.
 func (t *Task) Dir() string {
-	if t.WorkDir == "" {
+	switch t.WorkDir {
+	case "":
 		return DefaultWorkDir
+	case ImageWorkDir:
+		return ""
 	}
 	return t.WorkDir
 }
