@@ -69,12 +69,18 @@ func HereDoc(command, content string) (string, error) {
 	if content != "" && !strings.HasSuffix(content, "\n") {
 		content += "\n"
 	}
+	word := endMark(content)
+	return command + " <<'" + word + "'\n" + content + word, nil
+}
+
+// endMark is a word that is not in content.
+func endMark(content string) string {
 	word := heredocWord
 	for n := 0; strings.Contains(content, word); n++ {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", n, content))
 		word = "EOF_" + hex.EncodeToString(sum[:8])
 	}
-	return command + " <<'" + word + "'\n" + content + word, nil
+	return word
 }
 
 // ApplyTestPatch applies a task's test patch from standard input. A task without
