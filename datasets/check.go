@@ -3,9 +3,11 @@ package datasets
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
+	"harness/datasets/evalscript"
 	"harness/eval"
 )
 
@@ -45,11 +47,31 @@ func check(t *eval.Task) []rowProblem {
 	default:
 		bad("eval_type", quote(t.EvalType)+" is unknown", "use "+eval.EvalPassAndFail+" or "+eval.EvalFailOnly)
 	}
-	if t.WorkDir != "" && (!path.IsAbs(t.WorkDir) || path.Clean(t.WorkDir) != t.WorkDir || strings.ContainsRune(t.WorkDir, 0)) {
+	if t.WorkDir != "" && t.WorkDir != eval.ImageWorkDir && (!path.IsAbs(t.WorkDir) || path.Clean(t.WorkDir) != t.WorkDir || strings.ContainsRune(t.WorkDir, 0)) {
 		bad("workdir", quote(t.WorkDir)+" is not a clean absolute path", "write it like "+eval.DefaultWorkDir)
+	}
+	if len(t.LogParser) > 200 || !isASCIIWord(t.LogParser, "._-/:") {
+		bad("log_parser", quote(t.LogParser)+" is not the name of a parser", "write it like parse_log_pytest; parsers are never taken from a row")
 	}
 	if !isWord(t.Language, "+#-") {
 		bad("language", quote(t.Language)+" is not one word", "write it like python, javascript, c++")
+	}
+	if t.Family != "" && !slices.Contains(knownFamilies, t.Family) {
+		bad("family", quote(t.Family)+" is unknown", "use one of "+strings.Join(knownFamilies, ", ")+", or leave it out for SWE-bench's own")
+	}
+	if err := checkAssets(t.ImageAssets); err != nil {
+		bad("image_assets", err.Error(), "correct the value or leave it out")
+	}
+	if err := checkFiles(t.Files); err != nil {
+		bad("files", err.Error(), "correct the list or leave it out")
+	}
+	if s := t.Solution; s != nil {
+		switch err := checkFiles(s.Files); {
+		case err != nil:
+			bad("solution", err.Error(), "correct the list or leave it out")
+		case s.TimeoutSeconds < 0:
+			bad("solution", "timeout_seconds is negative", "leave it out for no bound of its own")
+		}
 	}
 	if err := t.Limits.Apply(eval.DefaultLimits()).Validate(); err != nil {
 		for _, e := range unjoin(err) {
@@ -57,6 +79,11 @@ func check(t *eval.Task) []rowProblem {
 		}
 	}
 	return out
+}
+
+// knownFamilies are the values of a task's family.
+var knownFamilies = []string{
+	eval.FamilyMultiSWEBench, eval.FamilyLive, eval.FamilyRebench, eval.FamilyRebench2, eval.FamilyPro, eval.FamilyGym, eval.FamilyHarbor,
 }
 
 func checkTests(t *eval.Task, warn func(field, reason, fix string)) {
@@ -97,19 +124,36 @@ func Runnable(t *eval.Task) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &NotRunnableError{InstanceID: t.InstanceID, Missing: missing}
+	e := &NotRunnableError{InstanceID: t.InstanceID, Missing: missing}
+	if t.Family == "" {
+		attempt := *t
+		_, e.Why = evalscript.Complete(&attempt)
+	} else {
+		e.Hint = lackHint(t.Family)
+	}
+	return e
 }
 
 // NotRunnableError names what a task lacks in order to be executed.
 type NotRunnableError struct {
 	InstanceID string
 	Missing    []string // names of row fields
+	Why        error    // why Complete can't add them; nil when it can
+	Hint       string   // where the task's family has them; "" when nothing is known
 }
 
 func (e *NotRunnableError) Error() string {
-	return "task " + e.InstanceID + " can't be executed: it has no " + strings.Join(e.Missing, ", ") +
-		"; use the dataset's newer form, whose rows carry these fields, or add them"
+	s := "task " + e.InstanceID + " can't be executed: it has no " + strings.Join(e.Missing, ", ")
+	if e.Why != nil {
+		s += ", and they can't be generated: " + e.Why.Error()
+	}
+	if e.Hint != "" {
+		return s + "; " + e.Hint
+	}
+	return s + "; use the dataset's newer form, whose rows carry these fields, or add them"
 }
+
+func (e *NotRunnableError) Unwrap() error { return e.Why }
 
 func isRepo(s string) bool {
 	owner, name, ok := strings.Cut(s, "/")

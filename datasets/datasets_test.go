@@ -426,3 +426,33 @@ func TestRunnable(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Rows of the older form get what they lack, and say so; what can't be given is
+// named with the way to add it.
+func TestComplete(t *testing.T) {
+	row := eval.Task{
+		InstanceID: "markedjs__marked-1", Repo: "markedjs/marked", Version: "0.7", EvalType: eval.EvalPassAndFail,
+		BaseCommit: strings.Repeat("a", 40), TestPatch: "diff --git a/t.js b/t.js\n--- a/t.js\n+++ b/t.js\n@@ -1 +1 @@\n-a\n+b\n",
+	}
+	ready, stated, unknown, other := row, row, row, row
+	ready.Image, ready.EvalScript, ready.LogParser = "i", "true\n", "parse_log_jest"
+	stated.Image, stated.EvalType = "i", eval.EvalFailOnly
+	unknown.Version = "77"
+	other.Family = eval.FamilyPro
+	tasks := []eval.Task{row, ready, stated, unknown, other}
+	c := datasets.Complete(tasks)
+	if c.Tasks != 2 || c.Scripts != 2 || !strings.Contains(c.Notice(), "the rows of 2 tasks lack") {
+		t.Errorf("completed %+v: %s", c, c.Notice())
+	}
+	for i, want := range []string{"", "", "", `can't be generated: the spec table has no entry for version "77" of markedjs/marked; add one`, "it has no image, eval_script, log_parser; use"} {
+		if err := datasets.Runnable(&tasks[i]); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("row %d: %v, want %q", i, err, want)
+		}
+	}
+	if tasks[0].EvalType != eval.EvalFailOnly || tasks[0].Language != "javascript" || tasks[2].EvalType != eval.EvalFailOnly || tasks[1].LogParser != "parse_log_jest" {
+		t.Errorf("tasks became %+v", tasks[:3])
+	}
+	if n := datasets.Complete(tasks[1:2]).Notice(); n != "" {
+		t.Errorf("a notice for nothing: %s", n)
+	}
+}

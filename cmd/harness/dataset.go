@@ -118,6 +118,7 @@ func (c *command) datasetValidateCmd() *cobra.Command {
 			if err != nil {
 				return &cli.UsageError{Err: err}
 			}
+			generated := datasets.Complete(ds.Tasks)
 			notRunnable := 0
 			for i := range ds.Tasks {
 				if datasets.Runnable(&ds.Tasks[i]) != nil {
@@ -126,7 +127,7 @@ func (c *command) datasetValidateCmd() *cobra.Command {
 			}
 			if c.json {
 				err = c.app.JSON(map[string]any{
-					"dataset": ds.Name, "digest": ds.Digest, "tasks": len(ds.Tasks), "not_runnable": notRunnable,
+					"dataset": ds.Name, "digest": ds.Digest, "tasks": len(ds.Tasks), "not_runnable": notRunnable, "generated": generated.Tasks,
 					"problems": orEmpty(problems), "warnings": orEmpty(ds.Warnings),
 				})
 			} else {
@@ -134,6 +135,9 @@ func (c *command) datasetValidateCmd() *cobra.Command {
 					fmt.Fprintln(c.app.Out, escape.TerminalLines(p.String()))
 				}
 				fmt.Fprintf(c.app.Out, "%s: %s, %s, %s; digest %s\n", escape.Terminal(ds.Name), cli.Count(len(ds.Tasks), "good task"), cli.Count(len(problems), "problem"), cli.Count(len(ds.Warnings), "warning"), ds.Digest)
+				if notice := generated.Notice(); notice != "" {
+					fmt.Fprintln(c.app.Out, notice)
+				}
 				if notRunnable > 0 {
 					fmt.Fprintf(c.app.Out, "%s can be graded but not executed: no image, eval script or parser is named\n", cli.Count(notRunnable, "task"))
 				}

@@ -63,6 +63,9 @@ func (c *command) gradeLog(ctx context.Context, instance, id, log string, p grad
 	if len(tasks) != 1 {
 		return cli.Usage("%s has %d rows; say which with -i", instance, len(tasks))
 	}
+	if notice := datasets.Complete(tasks).Notice(); notice != "" {
+		c.app.Note("%s", notice)
+	}
 	open, err := c.logOpener(log)
 	if err != nil {
 		return &cli.UsageError{Err: err}

@@ -204,6 +204,9 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 	if len(req.Tasks) == 0 {
 		return req, cli.Usage("no task of %s is selected by -i and --filter", o.Dataset)
 	}
+	if notice := datasets.Complete(req.Tasks).Notice(); notice != "" {
+		app.Note("%s", notice)
+	}
 	for i := range req.Tasks {
 		if err := datasets.Runnable(&req.Tasks[i]); err != nil {
 			return req, &cli.UsageError{Err: err}
