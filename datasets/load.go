@@ -17,7 +17,8 @@ type Dataset struct {
 	Name   string // for people: of the file or its directory
 	Split  string // "" when nothing says it
 	Digest string // see Digest
-	Path   string // the file that was read
+	Path   string // the file that was read, or the folder of several
+	Source string // the address that the file came from, with its revision fixed; "" when it is this machine's
 	Tasks  []eval.Task
 	// Warnings do not keep a row from being used.
 	Warnings []Problem
@@ -29,11 +30,15 @@ type Dataset struct {
 type Options struct {
 	Name  string // overrides the name taken from the path
 	Split string // which split of a directory; "" when there is one only
+	// Files are those of the split when somebody else has looked them up, in
+	// order and relative to the directory that is loaded; nil looks for them.
+	Files  []string
+	Source string // becomes that of the Dataset
 	// Lenient loads the good rows of a file with bad ones. It is for looking at
 	// datasets, not for evaluating.
 	Lenient bool
 
-	MaxRecordBytes int   // longest row; 0 means 256 MiB
+	MaxRecordBytes int   // longest row; 0 means 64 MiB, more than a run stores of a task
 	MaxBytes       int64 // most a file may hold once unpacked; 0 means 8 GiB
 	MaxProblems    int   // problems kept, and warnings kept; 0 means 1,000
 }
@@ -46,25 +51,35 @@ var (
 	ErrDigest = errors.New("dataset digest mismatch")
 )
 
-// Load reads the dataset at path: a .jsonl, .json (one list) or .parquet file,
-// each of them also as .gz or .zst, or a directory that holds one. One bad row
+// errBadRecord marks an error that concerns one record: the rest can be read.
+var errBadRecord = errors.New("the record can't be read")
+
+// maxRecord is the default for the longest row. Those of real datasets stay
+// below 4 MB.
+const maxRecord = 64 << 20
+
+// Load reads the dataset at path: a .jsonl, .json (one list), .csv or .parquet
+// file, each of them also as .gz or .zst, a directory that holds one of them or
+// its shards, or a folder as Hugging Face's save_to_disk writes it. One bad row
 // refuses the file with a *LoadError that lists all of them, unless opts.Lenient
 // is set. Rows of another schema are a *FamilyError.
 func Load(ctx context.Context, path string, opts Options) (*Dataset, error) {
-	l, err := read(ctx, path, opts)
+	l, err := read(ctx, path, opts, false)
 	if err != nil {
 		return nil, err
 	}
 	if len(l.ds.Problems) > 0 && !opts.Lenient {
-		return nil, &LoadError{File: l.ds.Path, Rows: l.rows, Problems: l.ds.Problems, More: l.more}
+		return nil, &LoadError{File: l.ds.Path, Rows: l.total, Problems: l.ds.Problems, More: l.more}
 	}
 	return l.ds, nil
 }
 
 // Validate reads like Load and returns the good rows together with what is
-// wrong with the others. The error is for a file that can't be read at all.
+// wrong with the others. A file that is damaged is a problem, too: what can be
+// read of it, and the other shards, are still looked at. The error is for a path
+// at which there is no dataset.
 func Validate(ctx context.Context, path string, opts Options) (*Dataset, []Problem, error) {
-	l, err := read(ctx, path, opts)
+	l, err := read(ctx, path, opts, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,9 +92,10 @@ func Validate(ctx context.Context, path string, opts Options) (*Dataset, []Probl
 // loader collects rows, whatever they are read from.
 type loader struct {
 	opts     Options
-	ds       *Dataset
+	ds       *Dataset // Path is the file that is being read
 	digest   *digester
-	rows     int
+	rows     int // of this file
+	total    int // of the files before it, too
 	more     int // problems not kept
 	family   familyWatch
 	first    map[string]position // where an id was seen first
@@ -87,18 +103,27 @@ type loader struct {
 	declared string              // digest that the file names, "" when it names none
 }
 
-type position struct{ row, line int }
-
-func (p position) String() string {
-	if p.line > 0 {
-		return fmt.Sprintf("line %d", p.line)
-	}
-	return fmt.Sprintf("row %d", p.row)
+type position struct {
+	row, line int
+	file      string // "" for the one that is being read
 }
 
-func read(ctx context.Context, path string, opts Options) (*loader, error) {
+func (p position) String() string {
+	text := fmt.Sprintf("row %d", p.row)
+	if p.line > 0 {
+		text = fmt.Sprintf("line %d", p.line)
+	}
+	if p.file != "" {
+		text += " of " + p.file
+	}
+	return text
+}
+
+// read loads what is at path. With tolerant, damage to a file is a problem like
+// that of a row; otherwise it is the error.
+func read(ctx context.Context, path string, opts Options, tolerant bool) (*loader, error) {
 	if opts.MaxRecordBytes <= 0 {
-		opts.MaxRecordBytes = strictjson.MaxRecord
+		opts.MaxRecordBytes = maxRecord
 	}
 	if opts.MaxBytes <= 0 {
 		opts.MaxBytes = source.MaxBytes
@@ -106,33 +131,34 @@ func read(ctx context.Context, path string, opts Options) (*loader, error) {
 	if opts.MaxProblems <= 0 {
 		opts.MaxProblems = 1000
 	}
-	loc, err := resolve(path, opts.Split)
+	loc, err := resolve(path, opts)
 	if err != nil {
 		return nil, err
 	}
 	l := &loader{
 		opts: opts, digest: newDigester(),
-		ds:    &Dataset{Name: loc.name, Split: loc.split, Path: loc.path},
+		ds:    &Dataset{Name: loc.name, Split: loc.split, Source: opts.Source},
 		first: make(map[string]position), lower: make(map[string]string),
 	}
-	switch loc.format {
-	case source.JSONL:
-		err = l.readJSONL(ctx)
-	case source.JSON:
-		err = l.readJSON(ctx)
-	case source.Parquet:
-		err = l.readParquet(ctx)
+	for _, file := range loc.files {
+		l.ds.Path, l.rows = file, 0
+		if err := l.readFile(ctx); err != nil {
+			if !tolerant || ctx.Err() != nil || errors.As(err, new(*FamilyError)) {
+				return nil, err
+			}
+			l.damage(err)
+		}
+		l.total += l.rows
 	}
-	if errors.As(err, new(*FamilyError)) {
-		return nil, err // names the file itself
-	}
-	if err != nil {
-		return nil, fmt.Errorf("load dataset %s: %w", loc.path, err)
+	l.ds.Path = loc.path
+	if len(loc.files) > 1 {
+		// What a shard says of itself does not hold for all of them.
+		l.ds.Name, l.ds.Split, l.declared = loc.name, loc.split, ""
 	}
 	if opts.Name != "" {
 		l.ds.Name = opts.Name
 	}
-	if l.rows == 0 && len(l.ds.Problems) == 0 {
+	if l.total == 0 && len(l.ds.Problems) == 0 {
 		return nil, fmt.Errorf("load dataset %s: %w; check that the right file was given", loc.path, ErrEmpty)
 	}
 	if err := l.family.err(loc.path); err != nil {
@@ -140,9 +166,42 @@ func read(ctx context.Context, path string, opts Options) (*loader, error) {
 	}
 	l.ds.Digest = l.digest.sum()
 	if l.declared != "" && l.declared != l.ds.Digest && len(l.ds.Problems) == 0 {
-		return nil, fmt.Errorf("load dataset %s: %w: the file was written from tasks with digest %.12s, its rows have %.12s; it was changed or damaged, import it again", loc.path, ErrDigest, l.declared, l.ds.Digest)
+		err := fmt.Errorf("%w: the file was written from tasks with digest %.12s, its rows have %.12s; it was changed or damaged, import it again", ErrDigest, l.declared, l.ds.Digest)
+		if !tolerant {
+			return nil, fmt.Errorf("load dataset %s: %w", loc.path, err)
+		}
+		l.damage(err)
 	}
 	return l, nil
+}
+
+func (l *loader) readFile(ctx context.Context) error {
+	var err error
+	switch source.ParseName(l.ds.Path).Format {
+	case source.JSONL:
+		err = l.readJSONL(ctx)
+	case source.JSON:
+		err = l.readJSON(ctx)
+	case source.CSV:
+		err = l.readCSV(ctx)
+	case source.Parquet:
+		err = l.readParquet(ctx)
+	case source.Arrow:
+		err = l.readArrow(ctx)
+	}
+	if err != nil && !errors.As(err, new(*FamilyError)) { // which names the file itself
+		err = fmt.Errorf("load dataset %s: %w", l.ds.Path, err)
+	}
+	return err
+}
+
+// damage notes why a file can't be read on.
+func (l *loader) damage(err error) {
+	reason := strings.TrimPrefix(err.Error(), "load dataset "+l.ds.Path+": ")
+	if l.rows > 0 && !errors.Is(err, ErrDigest) {
+		reason = fmt.Sprintf("behind row %d it can't be read: %s", l.rows, reason)
+	}
+	l.problem(position{}, "", rowProblem{reason: reason, fix: "get the file again, or write it again"})
 }
 
 func (l *loader) readJSONL(ctx context.Context) error {
@@ -201,7 +260,7 @@ func (l *loader) readJSON(ctx context.Context) error {
 // record takes one JSON record, or the error in its place. Errors that leave
 // the rest of the stream readable become problems.
 func (l *loader) record(r *row, rec []byte, line int, err error) error {
-	if tooLarge := (*strictjson.TooLargeError)(nil); err != nil && !errors.As(err, &tooLarge) {
+	if err != nil && !errors.As(err, new(*strictjson.TooLargeError)) && !errors.Is(err, errBadRecord) {
 		return err
 	}
 	pos := position{row: l.rows + 1, line: line}
@@ -247,13 +306,21 @@ func (l *loader) twin(id string, pos position) *rowProblem {
 	if id == "" {
 		return nil
 	}
-	if before, ok := l.first[id]; ok {
-		return &rowProblem{field: "instance_id", reason: "the id is given again, first on " + before.String(), fix: "remove or rename one of the rows"}
+	seen := func(id string) string {
+		p := l.first[id]
+		if p.file == l.ds.Path {
+			p.file = ""
+		}
+		return p.String()
 	}
+	if _, ok := l.first[id]; ok {
+		return &rowProblem{field: "instance_id", reason: "the id is given again, first on " + seen(id), fix: "remove or rename one of the rows"}
+	}
+	pos.file = l.ds.Path
 	l.first[id] = pos
 	low := strings.ToLower(id)
 	if other, ok := l.lower[low]; ok {
-		return &rowProblem{field: "instance_id", reason: fmt.Sprintf("it differs only by case from %s on %s", quote(other), l.first[other]), fix: "rename one of the rows"}
+		return &rowProblem{field: "instance_id", reason: fmt.Sprintf("it differs only by case from %s on %s", quote(other), seen(other)), fix: "rename one of the rows"}
 	}
 	l.lower[low] = id
 	return nil

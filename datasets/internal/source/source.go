@@ -23,7 +23,9 @@ type Format string
 const (
 	JSONL   Format = "jsonl"
 	JSON    Format = "json"
+	CSV     Format = "csv"
 	Parquet Format = "parquet"
+	Arrow   Format = "arrow" // a stream of record batches, as Hugging Face's save_to_disk writes it
 )
 
 // MaxBytes is the default for how much a file may hold once unpacked.
@@ -51,8 +53,12 @@ func ParseName(path string) Name {
 		n.Format = JSONL
 	case ".json":
 		n.Format = JSON
+	case ".csv":
+		n.Format = CSV
 	case ".parquet":
 		n.Format = Parquet
+	case ".arrow":
+		n.Format = Arrow
 	}
 	n.Stem = strings.TrimSuffix(base, ext)
 	return n
@@ -66,38 +72,85 @@ func (e *TooBigError) Error() string {
 }
 
 // Open opens path for reading, unpacked as its name says. Reading more than
-// limit bytes is a *TooBigError.
+// limit bytes is a *TooBigError, a file that is no such thing a *KindError.
 func Open(path string, limit int64) (io.ReadCloser, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
+	n := ParseName(path)
 	s := &stream{limit: limit, left: limit, closers: []func() error{f.Close}}
-	switch ParseName(path).Compression {
+	if err := s.unpack(f, n); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	// A name that tells no format promises nothing.
+	if n.Format == "" {
+		return s, nil
+	}
+	inside, err := peek(s.r, n.Format.promise())
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.r = inside
+	return s, nil
+}
+
+// unpack makes s read what f holds, as n says.
+func (s *stream) unpack(f *os.File, n Name) error {
+	switch n.Compression {
 	case "gz":
-		z, err := gzip.NewReader(bufio.NewReaderSize(f, 256<<10))
+		in, err := peek(f, kindGzip)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("unpack gzip: %w", err), f.Close())
+			return err
+		}
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return fmt.Errorf("unpack gzip: %w", err)
 		}
 		s.r, s.closers = z, append(s.closers, z.Close)
 	case "zst":
-		// 256 MiB of window covers `zstd --long=28`; the format allows terabytes.
-		z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(256<<20))
+		in, err := peek(f, kindZstd)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("unpack zstd: %w", err), f.Close())
+			return err
+		}
+		// 256 MiB of window covers `zstd --long=28`; the format allows terabytes.
+		z, err := zstd.NewReader(in, zstd.WithDecoderMaxWindow(256<<20))
+		if err != nil {
+			return fmt.Errorf("unpack zstd: %w", err)
 		}
 		s.r, s.closers = z, append(s.closers, func() error { z.Close(); return nil })
 	default:
 		s.r = f
 	}
-	return s, nil
+	return nil
+}
+
+// peek returns r again once its first bytes are those of the kind. Errors of
+// reading are left to who reads on.
+func peek(r io.Reader, want string) (*bufio.Reader, error) {
+	br := bufio.NewReaderSize(r, 256<<10)
+	head, _ := br.Peek(sniffBytes)
+	return br, check(head, want)
 }
 
 // OpenAt opens path for random access. A compressed file is unpacked into a
 // temporary file that is gone once closed.
 func OpenAt(path string, limit int64) (*os.File, error) {
-	if ParseName(path).Compression == "" {
-		return openFile(path)
+	n := ParseName(path)
+	if n.Compression == "" {
+		f, err := openFile(path)
+		if err != nil {
+			return nil, err
+		}
+		head := make([]byte, sniffBytes)
+		got, err := f.ReadAt(head, 0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, errors.Join(err, f.Close())
+		}
+		if err := check(head[:got], n.Format.promise()); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return f, nil
 	}
 	r, err := Open(path, limit)
 	if err != nil {
