@@ -10,6 +10,11 @@ type Recipe struct {
 	Apply []ApplyStep `json:"apply"`
 	// ResetBetween restores the work tree before each further way.
 	ResetBetween bool `json:"reset_between"`
+	// KeepPartial counts the last way as applied even if it fails: what fitted
+	// stays in the tree, and the tests run.
+	KeepPartial bool `json:"keep_partial,omitempty"`
+	// DropBinary takes files with binary content out of the patch beforehand.
+	DropBinary bool `json:"drop_binary,omitempty"`
 	// AcceptReverse counts a patch that is already in the tree as applied.
 	AcceptReverse bool `json:"accept_reverse"`
 	// RecordExitCode adds the test command's exit code to the log, after the end marker.

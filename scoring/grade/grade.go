@@ -88,7 +88,9 @@ func (g *grading) run() error {
 	case !got.found:
 		g.refused(got)
 	default:
-		g.judged(got)
+		if err := g.judged(got); err != nil {
+			return err
+		}
 	}
 	if g.in.Exec.DiskFull && !g.res.Verdict.Resolved {
 		g.res.Verdict.Official = nil
@@ -140,6 +142,7 @@ func (g *grading) read() (reading, error) {
 	}
 	r := reader{
 		rules: &g.profile.Rules, parser: parser, open: g.in.Log,
+		failOnly: g.profile.Rules.FailOnly.applies(t),
 		opt: logparse.Options{
 			Dialect: g.profile.Rules.Dialect, InstanceID: t.InstanceID, Version: t.Version,
 			Want: [][]string{t.FailToPass, t.PassToPass},
@@ -176,12 +179,20 @@ func (g *grading) refused(got reading) {
 		env := got.infra.environment
 		g.res.Verdict.Official.InfraFailure, g.res.Verdict.Official.InfraReason = &env, got.infra.reason
 	}
-	code := g.in.Exec.ExitCode
-	if got.tests.Len() == 0 && (code == nil || *code == 0) {
-		g.end(eval.NoTestsRan, g.softBlame(), "the log has no test result: "+refusals[got.refused])
+	if got.tests.Len() == 0 {
+		g.silent(refusals[got.refused])
 		return
 	}
 	g.end(eval.TestsErrored, g.softBlame(), "the log can't be graded: "+refusals[got.refused])
+}
+
+// silent ends a trial whose log has no result.
+func (g *grading) silent(why string) {
+	o := eval.NoTestsRan
+	if code := g.in.Exec.ExitCode; code != nil && *code != 0 {
+		o = eval.TestsErrored
+	}
+	g.end(o, g.softBlame(), "the log has no test result: "+why)
 }
 
 var refusals = map[string]string{
@@ -190,28 +201,41 @@ var refusals = map[string]string{
 	flagNotApplied:   "nothing in it says that the test patch was applied",
 	flagNoResults:    "no parser result and no runner's summary",
 	flagExitMismatch: "the test command failed, and the log has no failing test",
+	flagRepeated:     "a marker occurs more than once, so the tests or the patch may have printed it",
+	flagSuiteUnseen:  "it can only name failing tests, and no runner's summary says that tests ran",
 }
 
 // judged ends a trial whose log is gradable.
-func (g *grading) judged(got reading) {
-	expected, status := g.profile.Rules.report(g.in.Task, got.tests, &g.flags)
-	g.res.StatusMap = got.tests
-	g.res.Tests = rows(expected, got.tests, &g.flags)
-	g.res.Counts = counts(g.in.Task, status)
+func (g *grading) judged(got reading) error {
+	rules := &g.profile.Rules
+	tests := got.tests
+	if rules.StripTiming {
+		tests = withoutTiming(tests, g.in.Task)
+	}
+	card, err := rules.judge(g.in.Task, tests, &g.flags)
+	if err != nil {
+		return err
+	}
+	g.res.StatusMap = tests
+	g.res.Tests = card.rows(tests, &g.flags)
+	g.res.Counts = card.counts()
 	off := g.official()
-	resolved := full(status)
+	resolved := card.resolved()
 	if g.in.PatchGiven {
-		off.PatchApplied, off.Resolved, off.TestsStatus = true, resolved, status
+		off.PatchApplied, off.Resolved, off.TestsStatus = true, resolved, card.status
 	}
 	g.res.Verdict.Official = off
 	switch {
 	case resolved:
 		g.end(eval.Resolved, eval.BlameNone, "")
+	case tests.Len() == 0:
+		g.silent("its parser finds none")
 	case g.in.PatchGiven:
-		g.end(eval.Unresolved, eval.BlameCandidate, missed(status))
+		g.end(eval.Unresolved, eval.BlameCandidate, card.missed())
 	default:
-		g.end(eval.Unresolved, eval.BlameNone, missed(status))
+		g.end(eval.Unresolved, eval.BlameNone, card.missed())
 	}
+	return nil
 }
 
 // official starts the official report: without a patch it says only that.
@@ -231,16 +255,3 @@ func (g *grading) official() *eval.OfficialReport {
 }
 
 func noPatch() *eval.OfficialReport { return &eval.OfficialReport{PatchIsNone: true} }
-
-func counts(t *eval.Task, st *eval.TestsStatus) eval.TestCounts {
-	n := func(v int) *int { return &v }
-	return eval.TestCounts{
-		F2PPassed: n(len(st.FailToPass.Success)), F2PTotal: n(len(t.FailToPass)),
-		P2PPassed: n(len(st.PassToPass.Success)), P2PTotal: n(len(t.PassToPass)),
-	}
-}
-
-func missed(st *eval.TestsStatus) string {
-	return fmt.Sprintf("%d tests that must start to pass do not, %d that must stay passing do not",
-		len(st.FailToPass.Failure), len(st.PassToPass.Failure))
-}

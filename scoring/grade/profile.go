@@ -2,6 +2,7 @@ package grade
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"harness/eval"
@@ -13,6 +14,10 @@ type Profile struct {
 	Name   string
 	Recipe eval.Recipe
 	Rules  Rules
+	// Families are the dataset families whose own grader this is.
+	Families []string
+	// Also names profiles whose rules give a second opinion on the same log.
+	Also []string
 }
 
 // Rules say how a log is read and judged. Every field is a difference between
@@ -20,46 +25,124 @@ type Profile struct {
 type Rules struct {
 	// Name appears as a verdict's rules.
 	Name string
+
+	// How the log is read.
+
 	// Dialect is the release whose parsers are used.
 	Dialect logparse.Dialect
+	// Lacks names parsers that this grader does not have; a task that needs one
+	// ends in an error there.
+	Lacks []string
+	// StrictUTF8: bytes that are not UTF-8 end in an error, not in U+FFFD.
+	StrictUTF8 bool
+	// Terminal: the grader reads the log from a terminal, without its escape
+	// sequences, its carriage returns and bytes that are not UTF-8.
+	Terminal bool
 	// Markers: results are read between the start and end marker, and a log
 	// without both is not gradable.
 	Markers bool
-	// BadCodes make a log not gradable wherever they occur.
-	BadCodes []string
-	// NeedText must occur somewhere in the log, in any case of ASCII letters.
-	NeedText string
+	// Unmarked: a log without both markers is gradable and read whole.
+	Unmarked bool
+	// OneMarker: a log in which a marker occurs again is not gradable, since what
+	// it marks may have printed it.
+	OneMarker bool
 	// AfterLast: only what follows the last occurrence of this text is read.
 	AfterLast string
 	// WholeLog: with no result between the markers the whole log is parsed.
 	WholeLog bool
+
+	// What else makes a log not gradable.
+
+	// BadCodes make a log not gradable wherever they occur.
+	BadCodes []string
+	// NeedText must occur somewhere in the log, in any case of ASCII letters.
+	NeedText string
+	// NeedResults: a log without results is not gradable.
+	NeedResults bool
 	// NeedEvidence: a log without results is gradable only if a test runner's
 	// summary shows that a suite ran.
 	NeedEvidence bool
 	// CheckExitCode: a log whose recorded exit code is not zero and that has
 	// results but no failure is not gradable.
 	CheckExitCode bool
-	// SkipRules: an expected test that is skipped is a failure in FAIL_TO_PASS
-	// and a success in PASS_TO_PASS; otherwise it is left out of both lists.
-	SkipRules bool
-	// TruncatedIDs: an expected name that was cut inside brackets stands for the
-	// names that start with it, if they agree.
-	TruncatedIDs bool
+
+	// How an expected test is found in the log.
+
+	// StripTiming: durations are taken off the names on both sides.
+	StripTiming bool
+	// Truncated says what an expected name stands for that was cut inside brackets.
+	Truncated Truncated
+	// Repeated says which report counts when a test has several.
+	Repeated Repeated
+	// LooseWords: a word of the log means passed or skipped if it has "pass" or
+	// "skip" in it, and failed otherwise.
+	LooseWords bool
+
+	// How it counts. A test that passed is a success, one that failed or ended in
+	// an error is a failure.
+
+	XFail, Skipped, Absent Marks
+	// Odd is for words that are no status, such as "ERRORS".
+	Odd Marks
 	// FailOnly says which tasks count absent tests as passed.
 	FailOnly FailOnly
-	// StrictUTF8: bytes that are not UTF-8 end in an error, not in U+FFFD.
-	StrictUTF8 bool
+
+	// What a trial needs besides.
+
+	// NeedTarget: a task without a test to fix is never resolved.
+	NeedTarget bool
+	// OnlyExpected: the tests that pass must be the expected ones and no others.
+	OnlyExpected bool
+	// Transitions: tests are judged by how they changed from the publisher's own
+	// executions of the task, those included that the task does not list.
+	Transitions bool
+
 	// InfraLabels adds the advisory infra_failure fields to the official report.
 	InfraLabels bool
-	// Lacks names parsers that this grader does not have; a task that needs one
-	// ends in an error there.
-	Lacks []string
 }
+
+// Mark says where an expected test is counted.
+type Mark uint8
+
+// The marks. Only the first two put the test into a list.
+const (
+	Fails   Mark = iota // a failure
+	Passes              // a success
+	LeftOut             // neither, and the trial may be resolved without it
+	Unseen              // neither, and the trial is not resolved
+)
+
+// Marks are the mark of a FAIL_TO_PASS and of a PASS_TO_PASS test.
+type Marks struct{ F2P, P2P Mark }
+
+// Truncated says how names that were cut inside brackets are looked up: as a
+// prefix of names in the log.
+type Truncated uint8
+
+// The rules for cut names.
+const (
+	TruncatedNever  Truncated = iota // they are names like any other
+	TruncatedAgree                   // found if all tests that they may stand for passed, or all did not
+	TruncatedPassed                  // found if all of those passed
+)
+
+// Repeated says which report of a test counts when there are several.
+type Repeated uint8
+
+// The reports.
+const (
+	LastCounts  Repeated = iota
+	WorstCounts          // passed only if never reported as anything else
+	BestCounts           // passed if ever reported so
+)
 
 // FailOnly tells which tasks use the fail_only rule.
 type FailOnly struct {
 	ByTask bool     // those whose eval_type says so
 	Repos  []string // those of these repositories (lower case)
+	// Careful: such a log is gradable only if a runner's summary shows that a
+	// suite ran, and any word but PASSED is a failure.
+	Careful bool
 }
 
 // applies reports whether the task's tests count as passed unless seen to fail.
@@ -84,99 +167,34 @@ const (
 	markerPrefix = ">>>>> "
 )
 
-var officialBadCodes = []string{
-	">>>>> Patch Apply Failed", ">>>>> Reset Failed", ">>>>> Tests Errored", ">>>>> Tests Timed Out",
+// ForFamily returns the profile that grades a dataset family as its publisher
+// does, and that of SWE-bench for a family that has no grader of its own.
+func ForFamily(family string) Profile {
+	all := Profiles()
+	for _, p := range all {
+		if family != "" && slices.Contains(p.Families, family) {
+			return p
+		}
+	}
+	return all[0]
 }
 
-// Profiles returns all profiles, in the order in which lists show them.
-func Profiles() []Profile {
-	return []Profile{
-		{
-			Name: "swebench",
-			Recipe: eval.Recipe{
-				Name: "swebench",
-				Apply: []eval.ApplyStep{
-					{Name: "git-apply", Command: []string{"git", "apply", "--verbose", eval.PatchFile}},
-					{Name: "git-apply-3way", Command: []string{"git", "apply", "--verbose", "--3way", eval.PatchFile}},
-					{Name: "git-apply-reject", Command: []string{"git", "apply", "--verbose", "--reject", eval.PatchFile}},
-					{Name: "patch", Command: []string{"patch", "--batch", "--forward", "--fuzz=5", "-p1", "-i", eval.PatchFile}},
-				},
-				ResetBetween:   true,
-				AcceptReverse:  true,
-				RecordExitCode: true,
-			},
-			Rules: Rules{
-				Name:          "swebench",
-				Dialect:       logparse.V5,
-				Markers:       true,
-				BadCodes:      officialBadCodes,
-				WholeLog:      true,
-				NeedEvidence:  true,
-				CheckExitCode: true,
-				SkipRules:     true,
-				TruncatedIDs:  true,
-				FailOnly:      FailOnly{ByTask: true},
-				InfraLabels:   true,
-			},
-		},
-		{
-			Name: "swebench-4",
-			Recipe: eval.Recipe{
-				Name: "swebench-4",
-				Apply: []eval.ApplyStep{
-					{Name: "git-apply", Command: []string{"git", "apply", "--verbose", eval.PatchFile}},
-					{Name: "git-apply-reject", Command: []string{"git", "apply", "--verbose", "--reject", eval.PatchFile}},
-					{Name: "patch", Command: []string{"patch", "--batch", "--fuzz=5", "-p1", "-i", eval.PatchFile}},
-				},
-			},
-			Rules: Rules{
-				Name:       "swebench-4",
-				Dialect:    logparse.V4,
-				Markers:    true,
-				BadCodes:   officialBadCodes,
-				WholeLog:   true,
-				StrictUTF8: true,
-				FailOnly:   FailOnly{Repos: []string{"chartjs/chart.js", "processing/p5.js", "markedjs/marked"}},
-				Lacks:      newIn5,
-			},
-		},
-		{
-			Name: "swebench-2",
-			Recipe: eval.Recipe{
-				Name: "swebench-2",
-				Apply: []eval.ApplyStep{
-					{Name: "git-apply", Command: []string{"git", "apply", "--allow-empty", "-v", eval.PatchFile}},
-					{Name: "patch", Command: []string{"patch", "--batch", "--fuzz=5", "-p1", "-i", eval.PatchFile}},
-				},
-			},
-			Rules: Rules{
-				Name:       "swebench-2",
-				Dialect:    logparse.V2,
-				BadCodes:   append([]string{"Failed to reset task environment"}, officialBadCodes...),
-				NeedText:   "applied patch",
-				AfterLast:  ">>>>> Applied Patch (pred)",
-				StrictUTF8: true,
-				Lacks:      append(append([]string(nil), newIn3...), newIn5...),
-			},
-		},
+// SecondOpinions are the profile with other rules, for further verdicts on a log
+// that its recipe made.
+func (p Profile) SecondOpinions() []Profile {
+	var out []Profile
+	for _, other := range Profiles() {
+		if slices.Contains(p.Also, other.Name) {
+			out = append(out, p.WithRules(other))
+		}
 	}
+	return out
 }
 
-// Parsers by the release of the official harness that brought them.
-var (
-	newIn3 = []string{
-		"parse_log_gotest", "parse_log_cargo", "parse_log_maven", "parse_log_ant", "parse_log_gradle_custom",
-		"parse_log_redis", "parse_log_jq", "parse_log_doctest", "parse_log_micropython_test", "parse_log_googletest",
-		"parse_log_phpunit", "parse_log_minitest", "parse_log_cucumber", "parse_log_ruby_unit",
-		"parse_log_rspec_transformed_json", "parse_log_jekyll", "parse_log_jest", "parse_log_jest_json",
-		"parse_log_vitest", "parse_log_karma", "parse_log_tap", "parse_log_immutable_js", "parse_log_calypso",
-		"parse_log_chart_js", "parse_log_marked", "parse_log_p5js", "parse_log_react_pdf",
-	}
-	newIn5 = []string{
-		"parse_log_bpmn_js", "parse_log_carbon", "parse_log_eslint", "parse_log_grommet", "parse_log_highlightjs",
-		"parse_log_lighthouse", "parse_log_next", "parse_log_openlayers", "parse_log_prismjs", "parse_log_quarto_cli",
-	}
-)
+// WithRules is p's recipe, graded by the rules of other.
+func (p Profile) WithRules(other Profile) Profile {
+	return Profile{Name: other.Name, Recipe: p.Recipe, Rules: other.Rules}
+}
 
 // ByName finds a profile.
 func ByName(name string) (Profile, error) {

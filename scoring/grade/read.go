@@ -30,6 +30,8 @@ const (
 	flagNotApplied   = "test_patch_missing" // nothing says that the test patch was applied
 	flagNoResults    = "no_results"         // no result, and no sign that a suite ran
 	flagExitMismatch = "exit_code_mismatch" // the test command failed and the log has no failure
+	flagRepeated     = "markers_repeated"   // what stands between the markers may have printed one
+	flagSuiteUnseen  = "suite_unseen"       // the format tells failures only, and no sign that a suite ran
 )
 
 // reader reads one task's log.
@@ -37,7 +39,9 @@ type reader struct {
 	rules  *Rules
 	parser logparse.Parser
 	opt    logparse.Options
-	open   func() (io.ReadCloser, error)
+	// failOnly: the task's absent tests count as passed.
+	failOnly bool
+	open     func() (io.ReadCloser, error)
 }
 
 // each opens the log in text mode for one pass.
@@ -46,7 +50,11 @@ func (r *reader) each(f func(log io.Reader) error) error {
 	if err != nil {
 		return fmt.Errorf("open test log: %w", err)
 	}
-	err = f(logparse.TextMode(rc))
+	log := logparse.TextMode(rc)
+	if r.rules.Terminal {
+		log = newTerminal(rc)
+	}
+	err = f(log)
 	if cerr := rc.Close(); err == nil {
 		err = cerr
 	}
@@ -117,34 +125,33 @@ func (r *reader) judge(got *reading, facts logFacts) error {
 	case facts.badCode:
 		got.refuse(flagBadCode)
 		return nil
-	case r.rules.Markers && !(facts.start && facts.end):
+	case r.rules.Markers && !r.rules.Unmarked && (facts.starts == 0 || facts.ends == 0):
 		got.refuse(flagMarkers)
+		return nil
+	case r.rules.OneMarker && (facts.starts > 1 || facts.ends > 1):
+		got.refuse(flagRepeated)
 		return nil
 	case r.rules.NeedText != "" && !facts.needText:
 		got.refuse(flagNotApplied)
 		return nil
-	case got.raised != nil:
+	}
+	if r.rules.Unmarked && (facts.starts == 0 || facts.ends == 0) {
+		if err := r.again(got); err != nil {
+			return err
+		}
+	}
+	if got.raised != nil {
 		return nil
 	}
 	if got.tests.Len() == 0 && r.rules.WholeLog {
-		if err := r.each(func(log io.Reader) error { return r.parse(log, got) }); err != nil || got.raised != nil {
+		if err := r.again(got); err != nil || got.raised != nil {
 			return err
 		}
 		got.whole = got.tests.Len() > 0
 	}
-	if got.tests.Len() == 0 && r.rules.NeedEvidence {
-		ran := false
-		err := r.each(func(log io.Reader) (err error) {
-			ran, err = evidence(log)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if !ran {
-			got.refuse(flagNoResults)
-			return nil
-		}
+	if refusal, err := r.shown(got); err != nil || refusal != "" {
+		got.refuse(refusal)
+		return err
 	}
 	if r.rules.CheckExitCode && got.exitCode != nil && *got.exitCode != 0 && got.tests.Len() > 0 && !hasFailure(got.tests) {
 		got.refuse(flagExitMismatch)
@@ -152,6 +159,40 @@ func (r *reader) judge(got *reading, facts logFacts) error {
 	}
 	got.found = true
 	return nil
+}
+
+// again parses the whole log in place of the part between the markers.
+func (r *reader) again(got *reading) error {
+	return r.each(func(log io.Reader) error {
+		got.raised = nil
+		return r.parse(log, got)
+	})
+}
+
+// shown tells why the log does not show that tests ran; "" if it does, or if
+// the rules do not ask.
+func (r *reader) shown(got *reading) (refusal string, err error) {
+	careful := r.failOnly && r.rules.FailOnly.Careful
+	switch {
+	case careful:
+		refusal = flagSuiteUnseen
+	case got.tests.Len() > 0:
+		return "", nil
+	case r.rules.NeedResults:
+		return flagNoResults, nil
+	case r.rules.NeedEvidence:
+		refusal = flagNoResults
+	default:
+		return "", nil
+	}
+	err = r.each(func(log io.Reader) error {
+		ran, err := evidence(log)
+		if ran {
+			refusal = ""
+		}
+		return err
+	})
+	return refusal, err
 }
 
 func (g *reading) refuse(flag string) { g.refused, g.found, g.raised = flag, false, nil }

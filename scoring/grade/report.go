@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,98 +12,129 @@ import (
 // judged is one expected test after the rules.
 type judged struct {
 	name, group string
+	key         string // its name in the log
 	status      string // of the log; "" when absent
-	success     bool
-	failure     bool
+	mark        Mark
 }
 
-// judgeTest applies the expected-test rules to one test.
-func (r *Rules) judgeTest(name, group string, failOnly bool, m *logparse.StatusMap, flags *flagSet) judged {
-	j := judged{name: name, group: group}
-	status, ok := m.Get(name)
-	if failOnly {
-		// Absent counts as passed here: such parsers report failures only.
-		j.status, j.failure = status, ok && status == logparse.Failed
-		j.success = !j.failure
-		return j
-	}
-	if !ok && r.TruncatedIDs {
-		status, ok = r.truncated(name, m, flags)
-	}
-	j.status = status
-	switch {
-	case !ok:
-		j.failure = true
-	case status == logparse.Passed || status == logparse.XFail:
-		j.success = true
-	case status == logparse.Failed || status == logparse.Error:
-		j.failure = true
-	case status == logparse.Skipped && r.SkipRules:
-		j.success = group == eval.GroupP2P
-		j.failure = !j.success
-	}
-	return j
+// card is what becomes of a task's tests.
+type card struct {
+	expected []judged
+	listed   map[string]struct{} // their names in the log
+	broken   map[string]struct{} // unlisted tests that passed without the patch and fail now
+	status   *eval.TestsStatus
+	unseen   int    // tests in no list that must be in one
+	lacking  string // what the trial lacks besides; "" when nothing
 }
 
-// truncated finds the status of a name that was cut inside its brackets: that of
-// the first test whose name starts with it, if all of those agree on passing.
-func (r *Rules) truncated(name string, m *logparse.StatusMap, flags *flagSet) (string, bool) {
-	if strings.Count(name, "[") <= strings.Count(name, "]") {
-		return "", false
+// judge applies the rules to all tests. An error means that the task lacks what
+// they need.
+func (r *Rules) judge(t *eval.Task, m *logparse.StatusMap, flags *flagSet) (*card, error) {
+	c := &card{status: emptyStatus(), listed: make(map[string]struct{}), broken: make(map[string]struct{})}
+	if r.Transitions {
+		return c, c.transitions(t, m, flags)
 	}
-	first, found := "", false
-	for n, s := range m.All() {
-		if !strings.HasPrefix(n, name) {
-			continue
-		}
-		if !found {
-			first, found = s, true
-		} else if passes(s) != passes(first) {
-			flags.add("truncated_ids_ambiguous")
-			return "", false
-		}
-	}
-	if found {
-		flags.add("truncated_ids")
-	}
-	return first, found
-}
-
-func passes(s string) bool { return s == logparse.Passed || s == logparse.XFail }
-
-// report judges all expected tests. A test may end in neither list.
-func (r *Rules) report(t *eval.Task, m *logparse.StatusMap, flags *flagSet) ([]judged, *eval.TestsStatus) {
-	st := emptyStatus()
 	failOnly := r.FailOnly.applies(t)
-	var all []judged
-	for _, g := range []struct {
-		name  string
-		tests []string
-		into  *eval.SuccessFailure
-	}{
-		{eval.GroupF2P, t.FailToPass, &st.FailToPass},
-		{eval.GroupP2P, t.PassToPass, &st.PassToPass},
-	} {
-		for _, name := range g.tests {
-			j := r.judgeTest(name, g.name, failOnly, m, flags)
-			all = append(all, j)
-			switch {
-			case j.success:
-				g.into.Success = append(g.into.Success, name)
-			case j.failure:
-				g.into.Failure = append(g.into.Failure, name)
-			default:
-				flags.add("uncounted_tests")
-			}
-		}
+	for _, name := range t.FailToPass {
+		c.add(r.judgeTest(name, eval.GroupF2P, failOnly, m, flags), flags)
 	}
-	return all, st
+	for _, name := range t.PassToPass {
+		c.add(r.judgeTest(name, eval.GroupP2P, failOnly, m, flags), flags)
+	}
+	if r.NeedTarget && len(t.FailToPass) == 0 {
+		c.lack(flags, "no_target", "the task names no test that must start to pass")
+	}
+	if r.OnlyExpected {
+		c.onlyExpected(m, flags)
+	}
+	return c, nil
 }
 
-// full reports whether every expected test that counts behaved; a list without
-// any is complete.
-func full(st *eval.TestsStatus) bool {
-	return len(st.FailToPass.Failure) == 0 && len(st.PassToPass.Failure) == 0
+// add puts a judged test where its mark says.
+func (c *card) add(j judged, flags *flagSet) {
+	c.expected = append(c.expected, j)
+	c.listed[j.key] = struct{}{}
+	into := &c.status.FailToPass
+	if j.group == eval.GroupP2P {
+		into = &c.status.PassToPass
+	}
+	switch j.mark {
+	case Passes:
+		into.Success = append(into.Success, j.name)
+	case Fails:
+		into.Failure = append(into.Failure, j.name)
+	case Unseen:
+		c.unseen++
+		flags.add("unseen_tests")
+	case LeftOut:
+		flags.add("uncounted_tests")
+	}
+}
+
+// lists reports whether a test is one of the expected ones.
+func (c *card) lists(name string) bool {
+	_, ok := c.listed[name]
+	return ok
+}
+
+func (c *card) lack(flags *flagSet, flag, why string) {
+	flags.add(flag)
+	if c.lacking == "" {
+		c.lacking = why
+	}
+}
+
+// onlyExpected compares the tests that pass with the expected ones, which are
+// to be listed once: the official comparison is one of sorted lists.
+func (c *card) onlyExpected(m *logparse.StatusMap, flags *flagSet) {
+	if len(c.listed) < len(c.expected) {
+		c.lack(flags, "listed_twice", "the task lists a test twice, which no result can match")
+	}
+	extra := 0
+	for n, s := range m.All() {
+		if s == logparse.Passed && !c.lists(n) {
+			extra++
+		}
+	}
+	if extra > 0 {
+		c.lack(flags, "extra_passes", fmt.Sprintf("%d tests pass that are not expected to", extra))
+	}
+}
+
+// resolved reports whether every expected test that counts behaved; a list
+// without any is complete.
+func (c *card) resolved() bool {
+	return c.failures() == 0 && c.unseen == 0 && c.lacking == ""
+}
+
+func (c *card) failures() int {
+	return len(c.status.FailToPass.Failure) + len(c.status.PassToPass.Failure) + len(c.status.PassToFail.Failure)
+}
+
+// missed says for people why the trial is not resolved.
+func (c *card) missed() string {
+	if c.failures()+c.unseen == 0 {
+		return c.lacking
+	}
+	why := fmt.Sprintf("%d tests that must start to pass do not, %d that must stay passing do not",
+		len(c.status.FailToPass.Failure)+c.unseen, len(c.status.PassToPass.Failure))
+	if c.lacking != "" {
+		why += "; " + c.lacking
+	}
+	return why
+}
+
+// counts are over the expected tests.
+func (c *card) counts() eval.TestCounts {
+	total := map[string]int{}
+	for _, j := range c.expected {
+		total[j.group]++
+	}
+	n := func(v int) *int { return &v }
+	return eval.TestCounts{
+		F2PPassed: n(len(c.status.FailToPass.Success)), F2PTotal: n(total[eval.GroupF2P]),
+		P2PPassed: n(len(c.status.PassToPass.Success)), P2PTotal: n(total[eval.GroupP2P]),
+	}
 }
 
 // MaxOther is how many unlisted tests of a log become rows.
@@ -113,23 +145,25 @@ const StatusMissing = "MISSING"
 
 // rows lists every expected test, in dataset order, and then the log's other
 // tests, in log order.
-func rows(expected []judged, m *logparse.StatusMap, flags *flagSet) []eval.TestResult {
-	out := make([]eval.TestResult, 0, len(expected)+min(m.Len(), MaxOther))
-	listed := make(map[string]struct{}, len(expected))
-	for _, j := range expected {
-		listed[j.name] = struct{}{}
+func (c *card) rows(m *logparse.StatusMap, flags *flagSet) []eval.TestResult {
+	out := make([]eval.TestResult, 0, len(c.expected)+min(m.Len(), MaxOther))
+	for _, j := range c.expected {
 		out = append(out, eval.TestResult{Name: j.name, Group: j.group, Status: word(j.status), RawStatus: j.status})
 	}
 	others := 0
 	for n, s := range m.All() {
-		if _, ok := listed[n]; ok {
+		if c.lists(n) {
 			continue
 		}
 		if others++; others > MaxOther {
 			flags.add("other_tests_capped")
 			break
 		}
-		out = append(out, eval.TestResult{Name: n, Group: eval.GroupOther, Status: word(s), RawStatus: s})
+		group := eval.GroupOther
+		if _, ok := c.broken[n]; ok {
+			group = eval.GroupP2F
+		}
+		out = append(out, eval.TestResult{Name: n, Group: group, Status: word(s), RawStatus: s})
 	}
 	return out
 }

@@ -11,11 +11,11 @@ import (
 
 // logFacts are what a log says outside of its test results.
 type logFacts struct {
-	start, end bool // the markers occur
-	badCode    bool // one of Rules.BadCodes occurs
-	needText   bool // Rules.NeedText occurs
-	exitCode   *int // as recorded by the eval script
-	afterLast  int  // how often Rules.AfterLast occurs
+	starts, ends int  // how often each marker occurs
+	badCode      bool // one of Rules.BadCodes occurs
+	needText     bool // Rules.NeedText occurs
+	exitCode     *int // as recorded by the eval script
+	afterLast    int  // how often Rules.AfterLast occurs
 }
 
 // section reads a log (in text mode) and passes on the part that holds test
@@ -133,7 +133,7 @@ func (s *section) fill() error {
 func (s *section) marker(b []byte) int {
 	switch {
 	case hasPrefix(b, startMarker):
-		s.facts.start = true
+		s.facts.starts++
 		if s.rules.Markers {
 			// The part also ends at a second start marker.
 			s.done = s.done || s.inside
@@ -141,7 +141,7 @@ func (s *section) marker(b []byte) int {
 		}
 		return len(startMarker)
 	case hasPrefix(b, endMarker):
-		s.facts.end = true
+		s.facts.ends++
 		if s.rules.Markers && s.inside {
 			s.inside, s.done = false, true
 		}
