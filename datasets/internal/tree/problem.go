@@ -1,0 +1,63 @@
+package tree
+
+import (
+	"fmt"
+
+	"harness/eval"
+)
+
+// Problem is one thing that is wrong with a file of a folder.
+type Problem struct {
+	File    string // as the user can open it
+	Line    int    // from 1; 0 when it concerns the whole file
+	Field   string
+	Reason  string
+	Fix     string // what to do
+	Warning bool   // it does not keep the task from being used
+}
+
+// Error makes a Problem usable as an error.
+func (p *Problem) Error() string {
+	s := p.File
+	if p.Line > 0 {
+		s = fmt.Sprintf("%s:%d", s, p.Line)
+	}
+	if p.Field != "" {
+		s += ": field " + p.Field
+	}
+	s += ": " + p.Reason
+	if p.Fix != "" {
+		s += "; " + p.Fix
+	}
+	return s
+}
+
+// Loaded is one task of a folder and what is wrong with it.
+type Loaded struct {
+	Task     eval.Task
+	File     string // the file that describes it
+	Problems []Problem
+}
+
+// Options of the packages that load folders of tasks.
+type Options struct {
+	Split    string // which tasks; "" means those that the folder publishes
+	MaxBytes int64  // most that all files may hold; 0 means DefaultMaxBytes
+}
+
+// Bounds on what is read.
+const (
+	DefaultMaxBytes = 8 << 30
+	// MaxTaskBytes is the most that one task's files may hold. A task is stored as
+	// one JSON document of at most 64 MiB, in which a file takes a third more room.
+	MaxTaskBytes = 40 << 20
+	// MaxConfigBytes is the most that a file of settings may hold.
+	MaxConfigBytes = 1 << 20
+	// MaxFiles is how many files one task may bring.
+	MaxFiles = 2000
+	// MaxTasks is how many tasks one folder may hold.
+	MaxTasks = 100_000
+
+	maxDepth = 40
+	maxName  = 1000 // bytes of a path inside a folder
+)
