@@ -1,11 +1,19 @@
 package logparse
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Builtin returns all parsers, in the order in which lists show them. Names are
 // those of dataset rows; several repositories have a name of their own for a
 // shared format.
 func Builtin() []Parser {
+	return slices.Concat(officialParsers(), rebenchParsers())
+}
+
+// officialParsers are those of SWE-bench, and the shell's.
+func officialParsers() []Parser {
 	return []Parser{
 		{"parse_log_pytest", "pytest -rA", parsePytest},
 		{"parse_log_astroid", "pytest -rA", parsePytest},

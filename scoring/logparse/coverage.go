@@ -58,22 +58,23 @@ func (in *input) eachLine(f func(line []byte) error) error {
 // eachPyLine is eachLine over the lines of Python's str.splitlines, decoded: it
 // also ends lines at form feeds, separators and the like.
 func (in *input) eachPyLine(f func(line string) error) error {
-	return in.eachLine(func(raw []byte) error {
-		line := text(raw)
-		for hasPyBreak(line) {
-			i, n := pyBreak(line)
-			if i < 0 {
-				break
-			}
-			if err := f(line[:i]); err != nil {
-				return err
-			}
-			// What a break ends a line with begins none: "a\f\n" ends in an
-			// empty line, which says nothing in any format.
-			line = line[i+n:]
+	return in.eachLine(func(raw []byte) error { return eachPyPiece(raw, f) })
+}
+
+// eachPyPiece calls f for the lines that Python sees in a line.
+func eachPyPiece(raw []byte, f func(line string) error) error {
+	line := text(raw)
+	for hasPyBreak(line) {
+		i, n := pyBreak(line)
+		if i < 0 {
+			break
 		}
-		return f(line)
-	})
+		if err := f(line[:i]); err != nil {
+			return err
+		}
+		line = line[i+n:]
+	}
+	return f(line)
 }
 
 // hasPyBreak is a cheap test that every line with a break passes.

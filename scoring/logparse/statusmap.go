@@ -41,7 +41,7 @@ type StatusMap struct {
 	dropped  int64
 	changed  int
 	past     map[int]past // of names whose status was replaced
-	sets     int // calls of Set and its kin
+	sets     int          // calls of Set and its kin
 	want     map[string]struct{}
 	longest  int // of the names in want
 }
@@ -110,6 +110,14 @@ func (m *StatusMap) setDefault(name, status string) {
 type past struct {
 	passed bool
 	other  string // the last word but PASSED
+}
+
+// revise records what a parser learned later about a test it has already: no
+// second report of it.
+func (m *StatusMap) revise(name, status string) {
+	if i, ok := m.index[name]; ok {
+		m.statuses[i] = status
+	}
 }
 
 func (m *StatusMap) replace(i int, status string) {

@@ -1,0 +1,145 @@
+package logparse
+
+import "regexp"
+
+// SWE-rebench V2 names its parsers as SWE-bench does, but several of the same
+// name read other logs, and it has no XFAIL. All of them are therefore here
+// under rebenchPrefix, whatever the official harness has.
+
+const rebenchPrefix = "rebench2/"
+
+// ForSWERebenchV2 returns the parser for install_config.log_parser of a row of
+// SWE-rebench V2.
+func ForSWERebenchV2(logParser string) (name string, ok bool) {
+	name = rebenchPrefix + logParser
+	_, ok = Lookup(name)
+	return name, ok
+}
+
+// rebenchDialect is how SWE-rebench V2 reads the formats that it shares with
+// SWE-bench.
+var rebenchDialect = Dialect{
+	Name: "SWE-rebench-V2", CutSummary: true, ShortLinesRaise: true, ShortV2LinesRaise: true, NoXFail: true,
+}
+
+// rebenchParsers lists them in the order of the official table; behind it are
+// functions that rows can name although the table lacks them.
+func rebenchParsers() []Parser {
+	ps := []Parser{
+		{"parse_log_pytest", "pytest -rA", parsePytest},
+		{"parse_log_pytest_options", "pytest -rA, paths in parameters shortened", parsePytestOptions},
+		{"parse_log_pytest_v2", "pytest -rA or -v, coloured", parsePytestV2},
+		{"parse_log_pytest_nebo", "pytest -v, perhaps of several workers", parsePytestNebo},
+		{"parse_combined_test_reports", "JUnit XML, several documents with testsuites", parseTestReports},
+		{"parse_log_gotest", "go test -v", gotestRule.parse},
+		{"parse_log_redis", "the Tcl runner of redis and valkey", redisRule.parse},
+		{"parse_log_jq", "Automake's PASS: and FAIL: lines", jqRule.parse},
+		{"parse_log_doctest", "doctest (C++) with -s -r=xml", parseDoctest},
+		{"parse_log_micropython_test", "MicroPython's run-tests.py", micropythonRule.parse},
+		{"parse_log_googletest", "GoogleTest", googletestRule.parse},
+		{"parse_log_minitest", "minitest --verbose", minitestRule.parse},
+		{"parse_log_cucumber", "cucumber --format progress", cucumberRule.parse},
+		{"parse_log_ruby_unit", "test-unit --verbose", rubyUnitRule.parse},
+		{"parse_log_rspec_transformed_json", "rspec's JSON as \"name - passed\" lines", rspecRule.parse},
+		{"parse_log_cargo", "cargo test", cargoRule.parse},
+		{"parse_log_phpunit", "phpunit --testdox, times taken off", parseRebenchPHPUnit},
+		{"parse_log_maven", "mvn test, one call a test, traced", parseMaven},
+		{"parse_log_ant", "ant with the junit task", antRule.parse},
+		{"parse_log_gradle_custom", "gradle test with results logged, times taken off", rebenchGradleRule.parse},
+		{"parse_log_calypso", "jest --verbose, traced", parseCalypso},
+		{"parse_log_chart_js", "karma's dots reporter, failures only", parseChartJS},
+		{"parse_log_marked", "jasmine, failures only", markedRule.parse},
+		{"parse_log_p5js", "mocha, failures only", parseP5JS},
+		{"parse_log_react_pdf", "jest, by file", rebenchJestFiles.parse},
+		{"parse_log_jest", "jest --verbose", jestRule.parse},
+		{"parse_log_jest_json", "jest's JSON as \"[PASSED] name\" lines", jestJSONRule.parse},
+		{"parse_log_vitest", "vitest --reporter=verbose", vitestRule.parse},
+		{"parse_log_karma", "karma's mocha reporter", parseKarma},
+		{"parse_log_tap", "TAP", tapRule.parse},
+		{"parse_log_elixir", "ExUnit --trace", elixirCases.parse},
+		{"parse_log_ruby_v1", "minitest, one suite a heading", parseRubyV1},
+		{"parse_log_cpp", "pytest -v, names without their file", parseCpp},
+		{"parse_log_cpp_v2", "\"Test name passed\" lines", cppV2Cases.parse},
+		{"parse_log_cpp_v3", "\"[1/9] name... OK\" lines, Botan's summary", parseCppV3},
+		{"parse_log_cpp_v4", "CTest", parseCppV4},
+		{"parse_lue_nvim", "plenary.nvim", nvimCases.parse},
+		{"parse_lua_nvim", "plenary.nvim", nvimCases.parse},
+		{"parse_log_lua_nvim", "plenary.nvim", nvimCases.parse},
+		{"parse_java_mvn", "Surefire, JUnit XML or traced Maven calls", parseJavaMvn},
+		{"parse_log_java_mvn", "Surefire, JUnit XML or traced Maven calls", parseJavaMvn},
+		{"parse_java_mvn_v2", "Maven's summary of modules", parseJavaMvnV2},
+		{"parse_log_java_mvn_v2", "Maven's summary of modules", parseJavaMvnV2},
+		{"parse_log_php_v1", "Pest", parsePHPV1},
+		{"parse_log_ruby_v2", "minitest --verbose, with times", parseRubyV2},
+		{"parse_log_haskell", "tasty, hspec or HUnit", parseHaskell},
+		{"parse_log_haskell_v2", "hspec, as a tree", parseHaskellV2},
+		{"parse_log_js", "mocha, with its list of failures", jsCases.parse},
+		{"parse_log_js_2", "mocha", js2Cases.parse},
+		{"parse_log_js_3", "node-tap with nested blocks", parseJS3},
+		{"parse_log_js_4", "runners with a mark before the name", parseJS4},
+		{"parse_log_gradlew_v1", "JUnit XML of Gradle, one document a suite", parseGradlewV1},
+		{"parse_log_julia", "Julia's Test Summary", parseJulia},
+		{"parse_log_npx", "mocha", parseNpx},
+		{"parse_log_r", "testthat", parseR},
+		{"parse_log_r_v2", "R CMD check", parseRV2},
+		{"parse_log_lein", "lein test, by namespace", parseLein},
+		{"parse_log_dart", "dart test --reporter json", parseDart},
+		{"parse_log_dart_v2", "dart test of several packages", parseDartV2},
+		{"parse_log_dart_v3", "flutter test", parseDartV3},
+		{"parse_log_scala", "ScalaTest with times", scalaCases.parse},
+		{"parse_log_scala_v2", "munit, coloured", parseScalaV2},
+		{"parse_log_scala_v3", "ScalaTest with suites", parseScalaV3},
+		{"parse_log_ocaml", "Alcotest", parseOCaml},
+		{"parse_log_ocaml_v2", "dune's log, by binary", parseOCamlV2},
+		{"parse_log_ocaml_v3", "\"[OK] name\" lines", parseOCamlV3},
+		{"parse_log_ocaml_v4", "ocamlbuild", parseOCamlV4},
+		{"parse_log_ocaml_v5", "ocamlbuild", parseOCamlV4},
+		{"parse_log_sbt", "JUnit XML anywhere in a log", parseTestcases},
+		{"parse_log_junit", "JUnit XML anywhere in a log", parseTestcases},
+		{"parse_logs_r_junit", "JUnit XML of testthat", parseRJUnit},
+		{"parse_logs_kotlin_junit", "Surefire, by class", parseKotlinJUnit},
+		{"parse_log_r_junit", "JUnit XML of testthat", parseRJUnit},
+		{"parse_log_kotlin_junit", "Surefire, by class", parseKotlinJUnit},
+		{"parse_log_swift", "XCTest", swiftCases.parse},
+		{"parse_log_csharp", "dotnet test", csharpCases.parse},
+
+		{"parse_log_django", "Django's runtests.py --verbosity 2", parseDjango},
+		{"parse_log_seaborn", "pytest --no-header -rA", parseSeaborn},
+		{"parse_log_sympy", "sympy's bin/test -C --verbose", parseSympy},
+		{"parse_log_matplotlib", "pytest -rA, mouse buttons by number", parseMatplotlib},
+	}
+	for _, alias := range []string{"astroid", "flask", "marshmallow", "pvlib", "pyvista", "sqlfluff", "xarray", "pydantic", "dvc"} {
+		ps = append(ps, Parser{"parse_log_" + alias, "pytest -rA", parsePytest})
+	}
+	for _, alias := range []string{"pydicom", "requests", "pylint"} {
+		ps = append(ps, Parser{"parse_log_" + alias, "pytest -rA, paths in parameters shortened", parsePytestOptions})
+	}
+	for _, alias := range []string{"astropy", "scikit", "sphinx"} {
+		ps = append(ps, Parser{"parse_log_" + alias, "pytest -rA or -v, coloured", parsePytestV2})
+	}
+	for i := range ps {
+		run := ps[i].run
+		ps[i].Name = rebenchPrefix + ps[i].Name
+		ps[i].run = func(in *input) error {
+			in.opt.Dialect = rebenchDialect
+			return run(in)
+		}
+	}
+	return ps
+}
+
+// rebenchTimes are the times that runners write behind or into a name.
+var rebenchTimes = []*regexp.Regexp{
+	re(`(?i)\s*\[\s*\d+(?:\.\d+)?\s*(?:ms|s)\s*\]\s*$`),
+	re(`(?i)\s+in\s+\d+(?:\.\d+)?\s+(?:msec|sec)\b`),
+	re(`(?i)\s*\(\s*\d+(?:\.\d+)?\s*(?:ms|s)\s*\)\s*$`),
+}
+
+// StripTimes takes times off a test's name as SWE-rebench V2 does, to names of
+// a log and of a row alike, before it compares them.
+func StripTimes(name string) string {
+	for _, t := range rebenchTimes {
+		name = t.ReplaceAllLiteralString(name, "")
+	}
+	return strip(name)
+}

@@ -1,0 +1,112 @@
+package logparse
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// parseRebenchPHPUnit is parsePHPUnit with times taken off the names.
+func parseRebenchPHPUnit(in *input) error {
+	suite := "None"
+	return in.eachLine(func(line []byte) error {
+		if bytes.HasSuffix(line, []byte(")")) {
+			if m := phpSuite.FindStringSubmatch(text(line)); m != nil {
+				suite = shorten(m[1])
+				in.place()
+				return nil
+			}
+		}
+		if !containsAny(line, []string{"✔", "✘", "↩"}) {
+			return nil
+		}
+		if m := phpTest.FindStringSubmatch(text(line)); m != nil {
+			in.out.Set(suite+" > "+strip(rebenchTimes[0].ReplaceAllLiteralString(m[2], "")), phpWords[m[1]])
+		}
+		return nil
+	})
+}
+
+// pestCross is the mark of a failed test, not the letter x.
+const pestCross = "\u2a2f"
+
+var (
+	pestSuite = re(`(?i)^\s*FAIL(?:ED)?\s+(\S.+)$`)
+	// pestKinds: each mark with a time behind the name, or without.
+	pestKinds = []struct {
+		status   string
+		patterns []*regexp.Regexp
+	}{
+		{Failed, []*regexp.Regexp{
+			re(`(?i)^\s*(?:` + pestCross + `|x)\s+(.+?)\s{2,}\d+\.?\d*s\b.*$`),
+			re(`(?i)^\s*(?:` + pestCross + `|x)\s+(.+?)\s*$`),
+		}},
+		{Skipped, []*regexp.Regexp{
+			re(`^\s*-\s+(.+?)\s{2,}\d+\.?\d*s\b.*$`),
+			re(`^\s*-\s+(.+?)\s*$`),
+		}},
+		{Passed, []*regexp.Regexp{
+			re(`^\s*(?:✓|✔)\s+(.+?)\s{2,}\d+\.?\d*s\b.*$`),
+			re(`^\s*(?:✓|✔)\s+(.+?)\s*$`),
+		}},
+	}
+	pestInline = re(`(?i)\(skipped\)|\bSKIPPED\b`)
+	pestMark   = re(`^\s*(?:✓|✔|` + pestCross + `|x|-)\s+`)
+	pestTimes  = []*regexp.Regexp{re(`\s{2,}\d+(?:\.\d+)?s\s*$`), re(`\s+\d+(?:\.\d+)?s\s*$`)}
+)
+
+// parsePHPV1 reads Pest: a mark before each test, a failed suite by its class.
+func parsePHPV1(in *input) error {
+	return in.eachPyLine(func(line string) error {
+		line = rstrip(line)
+		if line == "" || startsWithAny(strip(line), "___", "---", "Tests:", "Duration:") {
+			return nil
+		}
+		if m := pestSuite.FindStringSubmatch(line); m != nil {
+			in.out.Set(pestName(m[1]), Failed)
+			return nil
+		}
+		for _, k := range pestKinds {
+			m := firstMatch(k.patterns, line)
+			if m == nil {
+				continue
+			}
+			in.place()
+			switch name := pestName(m[1]); {
+			case name == "":
+			case k.status == Passed:
+				in.out.setDefault(name, Passed)
+			default:
+				in.out.Set(name, k.status)
+			}
+			return nil
+		}
+		if pestInline.MatchString(line) {
+			if name := pestName(pestMark.ReplaceAllLiteralString(line, "")); name != "" {
+				in.out.setDefault(name, Skipped)
+			}
+		}
+		return nil
+	})
+}
+
+// pestName takes a time off a name's end.
+func pestName(name string) string {
+	name = rstrip(name)
+	if !strings.HasSuffix(name, "s") {
+		return strip(name)
+	}
+	for _, t := range pestTimes {
+		name = t.ReplaceAllLiteralString(name, "")
+	}
+	return strip(name)
+}
+
+func firstMatch(patterns []*regexp.Regexp, line string) []string {
+	for _, p := range patterns {
+		if m := p.FindStringSubmatch(line); m != nil {
+			return m
+		}
+	}
+	return nil
+}
