@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -17,10 +18,11 @@ import (
 // harness calls it.
 const NoModel = "None"
 
-// File is a predictions file that was read to its end.
+// File is a predictions file, or a folder of such, that was read to its end.
 type File struct {
-	Path  string
-	Model string // the one model of all records
+	Path    string
+	Dialect string // name of the dialect that it was read as
+	Model   string // the one model of all records
 	// ByID holds the prediction that counts for each id: the last one.
 	ByID      map[string]eval.Prediction
 	Records   int      // all records, malformed and duplicate ones too
@@ -30,18 +32,22 @@ type File struct {
 
 // Options of Load; the zero value is ready for use.
 type Options struct {
-	MaxRecordBytes int   // longest record; 0 means 256 MiB
-	MaxBytes       int64 // most the file may hold once unpacked; 0 means 8 GiB
-	MaxMalformed   int   // entries kept in Malformed; 0 means 1,000
+	Format         string // name of the dialect; "" detects it
+	Model          string // of records that name none; "" means NoModel
+	MaxRecordBytes int    // longest record; 0 means 256 MiB
+	MaxBytes       int64  // most the file may hold once unpacked; 0 means 8 GiB
+	MaxMalformed   int    // entries kept in Malformed; 0 means 1,000
 }
 
 // ErrNothingRead: not one record of the file could be read as a prediction.
 var ErrNothingRead = errors.New("no prediction could be read")
 
-// Load reads a .jsonl or .json file, also as .gz or .zst. Records that are not
-// predictions are listed in Malformed. It is an error when none is left
-// (ErrNothingRead), when the file breaks off, so that an unknown number of
-// records is lost, and when the records name several models (*ModelsError).
+// Load reads a .jsonl, .json or .pred file, also as .gz or .zst, or a folder of
+// .pred, .patch or .diff files. Records that are not predictions are listed in
+// Malformed. It is an error when none is left (ErrNothingRead), when the file
+// breaks off, so that an unknown number of records is lost, when the records
+// name several models (*ModelsError), when the dialect is open (*AmbiguousError)
+// and when the one asked for is not known (*UnknownFormatError).
 func Load(ctx context.Context, path string, opts Options) (*File, error) {
 	if opts.MaxRecordBytes <= 0 {
 		opts.MaxRecordBytes = strictjson.MaxRecord
@@ -52,12 +58,15 @@ func Load(ctx context.Context, path string, opts Options) (*File, error) {
 	if opts.MaxMalformed <= 0 {
 		opts.MaxMalformed = 1000
 	}
+	if opts.Model == "" {
+		opts.Model = NoModel
+	}
 	l := &loader{
 		opts: opts, name: source.ParseName(path),
 		file:   &File{Path: path, ByID: make(map[string]eval.Prediction)},
 		models: make(map[string]int), twice: make(map[string]bool),
 	}
-	if err := l.read(ctx); err != nil {
+	if err := l.load(ctx); err != nil {
 		return nil, fmt.Errorf("load predictions %s: %w", path, err)
 	}
 	return l.file, nil
@@ -66,100 +75,158 @@ func Load(ctx context.Context, path string, opts Options) (*File, error) {
 type loader struct {
 	opts   Options
 	name   source.Name
+	form   form
+	reader *reader
 	file   *File
 	models map[string]int // records of each
 	twice  map[string]bool
 	bad    int
 }
 
-func (l *loader) read(ctx context.Context) error {
-	if l.name.Format != source.JSONL && l.name.Format != source.JSON {
-		return errors.New("the file name does not say what it holds; name it .jsonl (one prediction a line) or .json (a list, or an object of predictions)")
+// form is how records are laid out.
+type form uint8
+
+const (
+	formLines form = iota + 1
+	formList
+	formMap
+	formSingle
+	formFolder
+)
+
+func (l *loader) load(ctx context.Context) error {
+	if err := eval.ValidateModelName(l.opts.Model); err != nil {
+		return err
 	}
-	f, err := source.Open(l.file.Path, l.opts.MaxBytes)
+	info, err := os.Stat(l.file.Path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	if l.name.Format == source.JSONL {
-		err = l.lines(ctx, f)
-	} else {
-		err = l.document(ctx, f)
+	var d Dialect
+	if l.opts.Format != "" {
+		if d, err = ByName(l.opts.Format); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	if info.IsDir() {
+		return l.folder(ctx, d)
 	}
-	return l.finish()
+	return l.single(ctx, d)
 }
 
-func (l *loader) lines(ctx context.Context, r io.Reader) error {
-	in := strictjson.NewLines(r, l.opts.MaxRecordBytes)
+func (l *loader) use(d Dialect) {
+	l.file.Dialect = d.Name
+	l.reader = newReader(d, l.opts.Model, l.opts.Format == "")
+}
+
+func (l *loader) folder(ctx context.Context, d Dialect) error {
+	l.form = formFolder
+	root, err := os.OpenRoot(l.file.Path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	f := &folder{root: root, limit: l.opts.MaxRecordBytes, left: l.opts.MaxBytes, total: l.opts.MaxBytes}
+	list, err := f.list(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.Name == "":
+		if d, err = list.dialect(l.file.Path); err != nil {
+			return err
+		}
+	case len(d.files) == 0:
+		return fmt.Errorf("it is a folder, and %s is not read from folders; give the file in it", d.Name)
+	}
+	l.use(d)
+	return l.all(ctx, f.records(d, list.files[d.Name]))
+}
+
+func (l *loader) single(ctx context.Context, d Dialect) error {
+	pred := l.name.Format == "" && named("swe-agent").isFile(l.file.Path, l.name)
+	if l.name.Format != source.JSONL && l.name.Format != source.JSON && !pred {
+		return errors.New("the file name does not say what it holds; name it .jsonl (one prediction a line), .json (a list, or an object of predictions) or .pred (one prediction)")
+	}
+	switch {
+	case d.bare:
+		return fmt.Errorf("it is a file, and %s is a folder of patches; give the folder", d.Name)
+	case d.Name == "" && pred:
+		d = named("swe-agent")
+	case d.Name == "":
+		err := l.open(pred, func(next stream) (err error) {
+			d, err = detect(ctx, next)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	l.use(d)
+	return l.open(pred, func(next stream) error { return l.all(ctx, next) })
+}
+
+// open gives f the records of the file from its beginning.
+func (l *loader) open(pred bool, f func(stream) error) error {
+	r, err := source.Open(l.file.Path, l.opts.MaxBytes)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	name, limit := filepath.Base(l.file.Path), l.opts.MaxRecordBytes
+	switch {
+	case pred:
+		l.form = formSingle
+		return f(single(r, name, limit))
+	case l.name.Format == source.JSONL:
+		l.form = formLines
+		return f(lines(r, name, limit))
+	}
+	doc, isMap, err := document(r, name, limit)
+	if err != nil {
+		return err
+	}
+	if l.form = formList; isMap {
+		l.form = formMap
+	}
+	return f(doc)
+}
+
+// all reads the records to their end.
+func (l *loader) all(ctx context.Context, next stream) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rec, line, err := in.Next()
+		rec, err := next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return l.finish()
 		}
-		if err == nil && l.file.Records == 0 && rec[0] == '[' {
-			return errors.New("the file is a JSON list, not one prediction a line; name it .json")
-		}
-		if err := l.record(rec, fmt.Sprintf(":%d", line), err, false); err != nil {
+		if err != nil {
 			return err
 		}
+		l.record(rec)
 	}
 }
 
-func (l *loader) document(ctx context.Context, r io.Reader) error {
-	doc, err := strictjson.NewDocument(r, l.opts.MaxRecordBytes)
-	if err != nil {
-		return err
-	}
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		rec, line, err := doc.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		where := fmt.Sprintf(":%d: record %d", line, l.file.Records+1)
-		if err := l.record(rec, where, err, !doc.IsList()); err != nil {
-			return err
-		}
-	}
-}
-
-// record takes one record, or the error in its place. In a map the record is
-// wrapped in an object with one member, whose key the official harness ignores.
-func (l *loader) record(rec []byte, where string, err error, inMap bool) error {
-	if err != nil && !errors.As(err, new(*strictjson.TooLargeError)) {
-		return err
-	}
+func (l *loader) record(rec record) {
 	l.file.Records++
-	if err == nil && inMap {
-		rec, err = mapValue(rec)
-		if errors.Is(err, errOnePrediction) && l.file.Records == 1 {
-			return err
-		}
-	}
 	var p eval.Prediction
+	err := rec.err
 	if err == nil {
-		p, err = parse(rec)
+		p, err = l.reader.prediction(rec)
 	}
 	if err != nil {
 		if l.bad++; l.bad <= l.opts.MaxMalformed {
-			l.file.Malformed = append(l.file.Malformed, fmt.Sprintf("%s%s: %v", filepath.Base(l.file.Path), where, err))
+			l.file.Malformed = append(l.file.Malformed, fmt.Sprintf("%s: %v", rec.where, err))
 		}
-		return nil
+		return
 	}
 	l.models[p.Model]++
 	if _, ok := l.file.ByID[p.InstanceID]; ok {
 		l.twice[p.InstanceID] = true
 	}
 	l.file.ByID[p.InstanceID] = p
-	return nil
 }
 
 func (l *loader) finish() error {
@@ -169,9 +236,9 @@ func (l *loader) finish() error {
 	}
 	switch {
 	case f.Records == 0:
-		return fmt.Errorf("%w: the file holds no records", ErrNothingRead)
+		return fmt.Errorf("%w: it holds no records", ErrNothingRead)
 	case len(f.ByID) == 0:
-		return fmt.Errorf("%w: all of its %d records are malformed, the first one is %s; a prediction is {\"instance_id\": ..., \"model_name_or_path\": ..., \"model_patch\": ...}", ErrNothingRead, f.Records, f.Malformed[0])
+		return fmt.Errorf("%w: all of its %d records are malformed, the first one is %s; %s has %s", ErrNothingRead, f.Records, f.Malformed[0], l.reader.d.Name, l.reader.d.About)
 	case len(l.models) > 1:
 		return l.modelsError()
 	}

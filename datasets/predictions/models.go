@@ -2,17 +2,16 @@ package predictions
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"harness/datasets/internal/source"
 )
 
-// ModelsError refuses a file with predictions of several models: a run has one
-// candidate, and of two patches for a task only the last would count.
+// ModelsError refuses predictions of several models: a run has one candidate,
+// and of two patches for a task only the last would count.
 type ModelsError struct {
 	Models   []string // most records first
 	Records  []int    // of each
@@ -47,7 +46,8 @@ func (l *loader) modelsError() error {
 	return e
 }
 
-// splitCommand writes the records of one model to a .jsonl file of its own.
+// splitCommand writes the records of one model to a file of their own, in the
+// same dialect: .jsonl, or .json where the keys are the ids.
 func (l *loader) splitCommand(model string, taken map[string]bool) string {
 	word := slug(model)
 	for i := 2; taken[word]; i++ {
@@ -58,19 +58,46 @@ func (l *loader) splitCommand(model string, taken map[string]bool) string {
 	if strings.HasPrefix(path, "-") {
 		path = "./" + path
 	}
-	out := filepath.Join(filepath.Dir(path), l.name.Stem+"."+word+".jsonl")
-	pick := fmt.Sprintf(`select((.model_name_or_path // "%s") == $m)`, NoModel)
-	if l.name.Format == source.JSON {
-		pick = ".[] | " + pick
+	keyed := l.reader.d.keyed && l.form == formMap
+	ext := ".jsonl"
+	if keyed {
+		ext = ".json"
 	}
-	args := fmt.Sprintf("jq -c --arg m %s %s", shell(model), shell(pick))
-	switch l.name.Compression {
-	case "gz":
-		return fmt.Sprintf("gzip -dc %s | %s > %s", shell(path), args, shell(out))
-	case "zst":
-		return fmt.Sprintf("zstd -dc %s | %s > %s", shell(path), args, shell(out))
+	out := shell(filepath.Join(filepath.Dir(path), l.name.Stem+"."+word+ext))
+	jq := fmt.Sprintf("jq -c --arg m %s %s", shell(model), shell(l.pick(keyed)))
+	switch {
+	case l.form == formFolder:
+		return fmt.Sprintf("find %s -name '*%s' -exec %s {} + > %s", shell(path), l.reader.d.files[0], jq, out)
+	case l.name.Compression == "gz":
+		return fmt.Sprintf("gzip -dc %s | %s > %s", shell(path), jq, out)
+	case l.name.Compression == "zst":
+		return fmt.Sprintf("zstd -dc %s | %s > %s", shell(path), jq, out)
 	}
-	return fmt.Sprintf("%s %s > %s", args, shell(path), shell(out))
+	return fmt.Sprintf("%s %s > %s", jq, shell(path), out)
+}
+
+// pick is the jq program that selects the records of the model $m.
+func (l *loader) pick(keyed bool) string {
+	var model strings.Builder
+	for _, field := range l.reader.d.model {
+		model.WriteString("." + field)
+		if strings.Contains(field, ".") {
+			model.WriteString("?")
+		}
+		model.WriteString(" // ")
+	}
+	none, err := json.Marshal(l.opts.Model)
+	if err != nil {
+		panic(err) // a string always has a JSON form
+	}
+	is := fmt.Sprintf(`select((%s%s) == $m)`, model.String(), none)
+	switch {
+	case keyed:
+		return "with_entries(select(.value | " + is + "))"
+	case l.form == formList || l.form == formMap:
+		return ".[] | " + is
+	}
+	return is
 }
 
 func slug(s string) string {
