@@ -80,7 +80,9 @@ func withoutSandbox(res *eval.TrialResult, p grade.Profile, o eval.Outcome, pre 
 	if o == eval.EmptyPatch {
 		res.Reason = "the prediction has no patch"
 	}
-	res.Verdicts = []eval.Verdict{{Recipe: p.Recipe.Name, Rules: p.Name, Outcome: o}}
+	for _, rules := range append([]grade.Profile{p}, p.SecondOpinions()...) {
+		res.Verdicts = append(res.Verdicts, eval.Verdict{Recipe: rules.Recipe.Name, Rules: rules.Rules.Name, Outcome: o})
+	}
 	res.Scores.Functional = scoring.Functional(res.Counts, false)
 	res.Artifacts = map[string]eval.Ref{}
 }
@@ -96,9 +98,12 @@ func (a *Activities) grade(ctx context.Context, e *entry, p grade.Profile, ref e
 		return NewError(ErrDatasetIntegrity, fmt.Errorf("try %d of %s has no test log", try.Try, e.id))
 	}
 	source := &logSource{ctx: ctx, store: a.cfg.Store, ref: log}
-	graded, err := p.Grade(grade.Input{
-		Task: &e.task, PatchGiven: !e.Noop, Applied: try.Applied, Exec: try.Exec, Log: source.open,
-	})
+	in := grade.Input{Task: &e.task, PatchGiven: !e.Noop, Applied: try.Applied, Exec: try.Exec, Log: source.open}
+	graded, err := p.Grade(in)
+	var opinions []eval.Verdict
+	if err == nil {
+		opinions, err = p.Opinions(in)
+	}
 	switch {
 	case source.err != nil:
 		return storeError("read the test log of "+e.id.String(), source.err)
@@ -107,7 +112,7 @@ func (a *Activities) grade(ctx context.Context, e *entry, p grade.Profile, ref e
 	}
 	v := graded.Verdict
 	res.Outcome, res.Blame, res.Reason = v.Outcome, graded.Blame, graded.Reason
-	res.Verdicts = []eval.Verdict{v}
+	res.Verdicts = append([]eval.Verdict{v}, opinions...)
 	res.Tests, res.Counts = graded.Tests, graded.Counts
 	res.Scores.Functional = scoring.Functional(graded.Counts, v.Resolved)
 	res.Patch.ApplyMethod = try.ApplyMethod

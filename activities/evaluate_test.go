@@ -46,7 +46,7 @@ func TestEvaluateOutcomes(t *testing.T) {
 				t.Errorf("summary %+v, want %v", sum, c.outcome)
 			}
 			res := f.result("task-0000")
-			if res.Outcome != c.outcome || res.Blame != c.blame || len(res.Verdicts) != 1 || res.Artifacts[eval.FileLog].SHA256 == "" ||
+			if res.Outcome != c.outcome || res.Blame != c.blame || len(res.Verdicts) != 2 || res.Artifacts[eval.FileLog].SHA256 == "" ||
 				res.Patch.ApplyMethod != "git-apply" || res.Limits != f.run.Spec.Limits || len(res.Phases) != 5 {
 				t.Errorf("result %+v", res)
 			}
@@ -173,4 +173,24 @@ func TestEvaluateUnknownParser(t *testing.T) {
 	in := f.execute(0)
 	_, err := call[activities.TrialSummary](f, f.acts.Evaluate, in)
 	f.wantClass(err, activities.ErrUnprocessable)
+}
+
+// Every trial has a verdict by the strict rules beside its profile's own: here
+// the test that must keep passing ended as an expected failure.
+func TestEvaluateSecondOpinion(t *testing.T) {
+	f := newFixture(t, 1, does(fake.Result{Stdout: strings.Replace(runstest.Log(true), "PASSED test_f.py::test_kept", "XFAIL test_f.py::test_kept", 1)}))
+	f.pin(0)
+	in := f.execute(0)
+	must[activities.TrialSummary](f, f.acts.Evaluate, in)
+	res := f.result("task-0000")
+	if len(res.Verdicts) != 2 || res.Outcome != eval.Resolved {
+		t.Fatalf("result %+v", res)
+	}
+	own, strict := res.Verdicts[0], res.Verdicts[1]
+	if own.Recipe != "swebench" || own.Rules != "swebench" || !own.Resolved || own.Official == nil {
+		t.Errorf("own verdict %+v", own)
+	}
+	if strict.Recipe != "swebench" || strict.Rules != "strict" || strict.Outcome != eval.Unresolved || strict.Official != nil {
+		t.Errorf("second verdict %+v", strict)
+	}
 }

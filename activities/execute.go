@@ -81,9 +81,14 @@ func (t *tryRun) run(ctx context.Context, in TrialInput) (Executed, error) {
 	}
 	defer log.Close()
 
+	patch := t.e.patch
+	if patch != nil {
+		prepared := grade.PreparePatch(*patch, t.e.spec.Recipe)
+		patch = &prepared
+	}
 	out, err := trial.Run(ctx, t.rt, trial.Input{
 		Trial: t.e.id, Token: t.token, ImageDigest: t.digest, WorkDir: t.e.task.Dir(),
-		Patch: t.e.patch, Script: grade.PrepareScript(&t.e.task, t.e.spec.Recipe),
+		Patch: patch, Script: grade.PrepareScript(&t.e.task, t.e.spec.Recipe),
 		Recipe: t.e.spec.Recipe, Limits: limits, Network: t.e.spec.Network,
 	}, log, trial.Hooks{Stage: t.stage, Now: t.a.now})
 	if err != nil {

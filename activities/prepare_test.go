@@ -50,7 +50,7 @@ func TestPrepare(t *testing.T) {
 			}
 			sum := must[activities.TrialSummary](f, f.acts.Evaluate, activities.EvaluateInput{Trial: f.trial(0), Final: got.Final})
 			res := f.result("task-0000")
-			if sum.Outcome != c.final || res.Outcome != c.final || res.Blame != eval.BlameCandidate || res.Reason == "" || len(res.Verdicts) != 1 {
+			if sum.Outcome != c.final || res.Outcome != c.final || res.Blame != eval.BlameCandidate || res.Reason == "" || len(res.Verdicts) != 2 {
 				t.Errorf("summary %+v, result %+v", sum, res)
 			}
 			if len(f.rt.Created()) != 0 {

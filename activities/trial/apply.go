@@ -32,7 +32,11 @@ func applyScript(rec eval.Recipe, workDir string) []byte {
 		for _, w := range step.Command {
 			words = append(words, quote(w))
 		}
-		fmt.Fprintf(&b, "echo %s\n%s && exit %d\n", quote("+ "+strings.Join(step.Command, " ")), strings.Join(words, " "), exitFirstMethod+i)
+		then := "&&"
+		if rec.KeepPartial && i == len(rec.Apply)-1 {
+			then = ";"
+		}
+		fmt.Fprintf(&b, "echo %s\n%s %s exit %d\n", quote("+ "+strings.Join(step.Command, " ")), strings.Join(words, " "), then, exitFirstMethod+i)
 	}
 	if rec.AcceptReverse {
 		if rec.ResetBetween {

@@ -179,8 +179,7 @@ func ForFamily(family string) Profile {
 	return all[0]
 }
 
-// SecondOpinions are the profile with other rules, for further verdicts on a log
-// that its recipe made.
+// SecondOpinions are the profile with the rules that Also names.
 func (p Profile) SecondOpinions() []Profile {
 	var out []Profile
 	for _, other := range Profiles() {
@@ -189,6 +188,21 @@ func (p Profile) SecondOpinions() []Profile {
 		}
 	}
 	return out
+}
+
+// Opinions are the verdicts of the second opinions. They have no official report:
+// the profile's own verdict has it.
+func (p Profile) Opinions(in Input) ([]eval.Verdict, error) {
+	var out []eval.Verdict
+	for _, other := range p.SecondOpinions() {
+		res, err := other.Grade(in)
+		if err != nil {
+			return nil, fmt.Errorf("second opinion by %s: %w", other.Name, err)
+		}
+		res.Verdict.Official = nil
+		out = append(out, res.Verdict)
+	}
+	return out, nil
 }
 
 // WithRules is p's recipe, graded by the rules of other.
