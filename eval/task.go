@@ -1,5 +1,7 @@
 package eval
 
+import "strings"
+
 // Kinds of test lists that the official graders tell apart.
 const (
 	EvalPassAndFail = "pass_and_fail" // a test counts when it is seen to pass
@@ -88,6 +90,36 @@ func (s *Solution) Seconds(l Limits) int64 {
 		return s.TimeoutSeconds
 	}
 	return l.WallSeconds
+}
+
+// AssetsDir is where pictures of the patches wait inside the sandbox.
+const AssetsDir = "/image_assets"
+
+// Staged is where the picture waits inside the sandbox until the tests' patch is
+// applied; "" for one that has no place in the repository.
+func (a Asset) Staged() string {
+	if a.Path == "" {
+		return ""
+	}
+	return AssetsDir + "/" + strings.ReplaceAll(a.Path, "/", "__")
+}
+
+// OfPatches are the pictures that belong to the tests' patch and to the gold
+// patch, in the order in which they are put in place. Text patches can't carry
+// them.
+func (a *ImageAssets) OfPatches() []Asset {
+	if a == nil {
+		return nil
+	}
+	var out []Asset
+	for _, list := range [][]Asset{a.TestPatch, a.Patch} {
+		for _, one := range list {
+			if one.Path != "" {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
 }
 
 // TaskFile is a file that a task brings into the sandbox.
