@@ -79,26 +79,26 @@ func (r *Rules) truncated(name string, m *logparse.StatusMap, flags *flagSet) (s
 	if r.Truncated == TruncatedNever || strings.Count(name, "[") <= strings.Count(name, "]") {
 		return "", false
 	}
-	first, found, agree := "", false, true
+	first, passed, failed, agree := "", false, false, true
 	for n := range m.All() {
 		if !strings.HasPrefix(n, name) {
 			continue
 		}
 		s, _ := r.lookUp(n, m)
-		if !found {
-			first, found = s, true
+		if first == "" {
+			first = s
 		}
-		switch r.Truncated {
-		case TruncatedAgree:
-			agree = agree && passes(s) == passes(first)
-		case TruncatedPassed:
-			agree = agree && s == logparse.Passed
-		}
+		passed = passed || s == logparse.Passed
+		failed = failed || s != logparse.Skipped && !passes(s)
+		agree = agree && passes(s) == passes(first)
 	}
-	switch {
-	case !found:
+	if first == "" {
 		return "", false
-	case !agree:
+	}
+	if r.Truncated == TruncatedPassed {
+		first, agree = logparse.Passed, passed && !failed
+	}
+	if !agree {
 		flags.add("truncated_ids_ambiguous")
 		return "", false
 	}

@@ -123,7 +123,7 @@ type Truncated uint8
 const (
 	TruncatedNever  Truncated = iota // they are names like any other
 	TruncatedAgree                   // found if all tests that they may stand for passed, or all did not
-	TruncatedPassed                  // found if all of those passed
+	TruncatedPassed                  // passed if one of those passed and none failed
 )
 
 // Repeated says which report of a test counts when there are several.
@@ -132,7 +132,7 @@ type Repeated uint8
 // The reports.
 const (
 	LastCounts  Repeated = iota
-	WorstCounts          // passed only if never reported as anything else
+	WorstCounts          // passed if ever reported so and never as failed
 	BestCounts           // passed if ever reported so
 )
 

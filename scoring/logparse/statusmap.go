@@ -109,7 +109,17 @@ func (m *StatusMap) setDefault(name, status string) {
 // past is what a name was reported as before its last status.
 type past struct {
 	passed bool
-	other  string // the last word but PASSED
+	failed string // the last word that means a failure
+}
+
+// failing returns a word of the log if it means that a test failed, else "".
+// Words that are no status do: they stand where one does.
+func failing(word string) string {
+	switch word {
+	case Passed, Skipped, XFail:
+		return ""
+	}
+	return word
 }
 
 // revise records what a parser learned later about a test it has already: no
@@ -126,11 +136,7 @@ func (m *StatusMap) replace(i int, status string) {
 		return
 	}
 	m.changed++
-	if old == Passed {
-		m.recall(i, past{passed: true})
-	} else {
-		m.recall(i, past{other: old})
-	}
+	m.recall(i, past{passed: old == Passed, failed: failing(old)})
 	m.statuses[i] = strings.Clone(status)
 }
 
@@ -140,10 +146,10 @@ func (m *StatusMap) recall(i int, p past) {
 		m.past = make(map[int]past)
 	}
 	was := m.past[i]
-	if p.other == "" {
-		p.other = was.other
+	if p.failed == "" {
+		p.failed = was.failed
 	}
-	m.past[i] = past{passed: was.passed || p.passed, other: p.other}
+	m.past[i] = past{passed: was.passed || p.passed, failed: p.failed}
 }
 
 func (m *StatusMap) insert(name, status string) {
@@ -191,16 +197,20 @@ func (m *StatusMap) Get(name string) (string, bool) {
 	return m.statuses[i], true
 }
 
-// Worst is Get for readers to whom a test has passed only if it was never
-// reported as anything else: it returns such another word if there is one.
+// Worst is Get for readers to whom a test has passed if it was ever reported so
+// and never as failed.
 func (m *StatusMap) Worst(name string) (string, bool) {
 	s, ok := m.Get(name)
-	if ok && s == Passed {
-		if other := m.past[m.index[name]].other; other != "" {
-			return other, true
-		}
+	if !ok || failing(s) != "" {
+		return s, ok
 	}
-	return s, ok
+	switch p := m.past[m.index[name]]; {
+	case p.failed != "":
+		return p.failed, true
+	case p.passed:
+		return Passed, true
+	}
+	return s, true
 }
 
 // Best is Get for readers to whom a test has passed if it was ever reported so.
