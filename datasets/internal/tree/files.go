@@ -56,7 +56,7 @@ func (f *Folder) File(name, target string) (eval.TaskFile, error) {
 	if info, err := f.root.Stat(filepath.FromSlash(name)); err == nil && info.IsDir() {
 		return eval.TaskFile{}, &Problem{File: f.Path(name), Reason: "it is a link to a folder", Fix: "put the files themselves there"}
 	}
-	data, info, err := f.read(name, MaxTaskBytes)
+	data, info, err := f.read(name, MaxFileBytes)
 	if err != nil {
 		return eval.TaskFile{}, err
 	}

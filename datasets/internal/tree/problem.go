@@ -53,8 +53,10 @@ const (
 	MaxTaskBytes = 40 << 20
 	// MaxConfigBytes is the most that a file of settings may hold.
 	MaxConfigBytes = 1 << 20
-	// MaxFiles is how many files one task may bring.
-	MaxFiles = 2000
+	// MaxFiles is how many files one task may bring, MaxFileBytes how large one may
+	// be. Package datasets has the same bounds for rows.
+	MaxFiles     = 1000
+	MaxFileBytes = 16 << 20
 	// MaxTasks is how many tasks one folder may hold.
 	MaxTasks = 100_000
 

@@ -142,7 +142,7 @@ func TestTooManyFiles(t *testing.T) {
 	if err := os.Symlink("nothing", filepath.Join(dir, "one more")); err != nil {
 		t.Fatal(err)
 	}
-	fails("more than 2000 entries")
+	fails("more than 1000 entries")
 }
 
 // The budget of a task ends at its own files, that of the folder at all of them.
