@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"harness/eval"
 	"harness/internal/buildinfo"
 	"harness/internal/cli"
-	"harness/internal/escape"
 	"harness/internal/runs"
 	"harness/internal/session"
 	"harness/scoring/grade"
@@ -35,7 +33,9 @@ type Options struct {
 	IDs            []string
 	Filter         string
 
-	Predictions string
+	Predictions string // file or folder
+	Format      string // of the predictions; "" finds out
+	Model       string // of predictions that name none
 	Gold, Noop  bool
 
 	RunID    string
@@ -231,73 +231,6 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 	return req, nil
 }
 
-// candidate fills in where the patches come from.
-func (o *Options) candidate(ctx context.Context, app *cli.App, ds *datasets.Dataset, req *runs.Request) error {
-	spec := &req.Spec
-	switch {
-	case o.Gold:
-		spec.Candidate, spec.Agent = eval.CandidateGold, eval.CandidateGold
-		req.Patch = func(t *eval.Task) *string { return &t.Patch }
-	case o.Noop:
-		spec.Candidate, spec.Agent = eval.CandidateNoop, eval.CandidateNoop
-	default:
-		if _, err := os.Stat(o.Predictions); err != nil {
-			return &cli.UsageError{Err: fmt.Errorf("read predictions: %w", err)}
-		}
-		file, err := predictions.Load(ctx, o.Predictions, predictions.Options{})
-		if err != nil {
-			return &cli.UsageError{Err: err}
-		}
-		spec.Candidate, spec.Agent, spec.Model = eval.CandidatePredictions, file.Model, file.Model
-		spec.Coverage = file.Cover(ds.Tasks, req.Tasks)
-		noteCoverage(app, spec.Coverage)
-		req.Patch = func(t *eval.Task) *string { return file.ByID[t.InstanceID].Patch }
-		// As in the official harness: a task without a prediction is not run, and
-		// shows as incomplete.
-		req.Tasks = predicted(req.Tasks, file)
-		if len(req.Tasks) == 0 {
-			return cli.Usage("%s has no prediction for any selected task of %s", o.Predictions, o.Dataset)
-		}
-	}
-	return nil
-}
-
-// noteCoverage says before anything runs what of the predictions will not count as
-// it was given.
-func noteCoverage(app *cli.App, c eval.Coverage) {
-	for _, n := range []struct {
-		list []string
-		what string
-	}{
-		{c.Missing, "selected tasks have no prediction"}, {c.Duplicate, "ids have several predictions; the last one of each counts"},
-		{c.Unknown, "predictions are for ids that the dataset does not have"}, {c.Malformed, "records can't be read as predictions"},
-	} {
-		if len(n.list) > 0 {
-			app.Note("predictions: %d %s: %s", len(n.list), n.what, some(n.list))
-		}
-	}
-}
-
-// some names the first few of a list.
-func some(list []string) string {
-	const most = 3
-	text := strings.Join(list[:min(most, len(list))], ", ")
-	if n := len(list) - most; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return escape.Terminal(escape.Cut(text, 300))
-}
-
-func predicted(tasks []eval.Task, file *predictions.File) []eval.Task {
-	var out []eval.Task
-	for _, t := range tasks {
-		if _, ok := file.ByID[t.InstanceID]; ok {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
 func (o *Options) check() error {
 	n := 0
 	for _, given := range []bool{o.Predictions != "", o.Gold, o.Noop} {
@@ -310,6 +243,8 @@ func (o *Options) check() error {
 		return errors.New("no dataset; give one with -d FILE")
 	case n != 1:
 		return errors.New("give exactly one candidate: -p PREDICTIONS, --gold or --noop")
+	case o.Predictions == "" && (o.Format != "" || o.Model != ""):
+		return errors.New("--format and --model tell of predictions; give them with -p")
 	case o.Runtime != "runsc" && o.Runtime != "runc" && !strings.HasPrefix(o.Runtime, "io.containerd."):
 		return fmt.Errorf("runtime %q is not known; known are runsc (gVisor) and runc", o.Runtime)
 	case o.Network != string(eval.NetworkNone):
@@ -318,6 +253,11 @@ func (o *Options) check() error {
 		return fmt.Errorf("--attempts %d: at least 1 is needed", o.Attempts)
 	case o.MaxTries < 1:
 		return fmt.Errorf("--max-tries %d: at least 1 is needed", o.MaxTries)
+	}
+	if o.Format != "" {
+		if _, err := predictions.ByName(o.Format); err != nil {
+			return err
+		}
 	}
 	return errors.Join(checkWindow(o.Window, o.MaxMissing), o.Limits.Validate())
 }
