@@ -83,6 +83,10 @@ func (g *grading) run() error {
 	}
 	g.noteReading(got)
 	switch {
+	case g.profile.Rules.Reward:
+		if err := g.byReward(got); err != nil {
+			return err
+		}
 	case got.raised != nil:
 		g.end(eval.TestsErrored, g.softBlame(), "the log breaks the parser as it breaks the official one: "+got.raised.Detail)
 	case !got.found:

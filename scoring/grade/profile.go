@@ -97,6 +97,10 @@ type Rules struct {
 	// executions of the task, those included that the task does not list.
 	Transitions bool
 
+	// Reward: the trial is judged by the reward that the task's own tests wrote.
+	// The lists of tests and the rules for them have no part in it.
+	Reward bool
+
 	// InfraLabels adds the advisory infra_failure fields to the official report.
 	InfraLabels bool
 }

@@ -19,6 +19,7 @@ func Profiles() []Profile {
 		{Name: "rebench", Recipe: rebenchRecipe, Rules: rebenchRules, Families: []string{eval.FamilyRebench2}, Also: also},
 		{Name: "multi-swe-bench", Recipe: multiRecipe, Rules: multiRules, Families: []string{eval.FamilyMultiSWEBench}, Also: also},
 		{Name: "pro", Recipe: proRecipe, Rules: proRules, Families: []string{eval.FamilyPro}, Also: also},
+		harborProfile,
 		{Name: strictName, Recipe: swebenchRecipe, Rules: strictRules},
 	}
 }
