@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,71 +91,96 @@ type officialSays struct {
 }
 
 // Every real log is graded as three releases of the official harness grade it:
-// the same status map in the same order, and the same report.
+// the same status map in the same order, and the same report. Where a report was
+// published with the log, the rules of its era give that report. And whatever is
+// resolved officially is resolved under strict rules, but for logs whose results
+// are not where they belong.
 func TestRealLogs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 150 MB of logs")
 	}
 	eras := []struct {
-		profile, key string
-		want         int // at least so many compared
+		profile, key, published string
 	}{
-		{"swebench", "swebench-5.0.2", 1434},
-		{"swebench-4", "swebench-4.1.0", 1434},
-		{"swebench-2", "swebench-2.1.7", 1434},
+		{"swebench", "swebench-5.0.2", ""},
+		{"swebench-4", "swebench-4.1.0", "v3-v4"},
+		{"swebench-2", "swebench-2.1.7", "v2"},
 	}
-	compared, errs := map[string]int{}, 0
-	parsers, lacking := map[string]int{}, map[string]int{}
+	const wantLogs, wantPublished, wantStrict = 1434, 773, 547
+	compared, published, errs := map[string]int{}, 0, 0
+	agree, unlike := 0, map[string]int{}
+	fail := func(format string, args ...any) {
+		if errs++; errs < 30 {
+			t.Errorf(format, args...)
+		}
+	}
 	eachCase(t, func(c realCase) {
-		var task eval.Task
-		if err := json.Unmarshal(c.instance, &task); err != nil {
-			t.Fatalf("%s: %v", c.name, err)
+		var task struct {
+			eval.Task
+			Era string `json:"harness_era"`
 		}
 		var says map[string]json.RawMessage
-		if err := json.Unmarshal(c.expected, &says); err != nil {
+		if err := errors.Join(json.Unmarshal(c.instance, &task), json.Unmarshal(c.expected, &says)); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		if _, ok := logparse.Lookup(task.LogParser); !ok {
-			lacking[task.LogParser]++
-			return
+			return // of another harness
 		}
-		parsers[task.LogParser]++
+		in := grade.Input{
+			Task: &task.Task, PatchGiven: true, Applied: true,
+			Log: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.log)), nil },
+		}
 		for _, era := range eras {
 			var want officialSays
 			if err := json.Unmarshal(says[era.key], &want); err != nil {
 				t.Fatalf("%s: %s: %v", c.name, era.key, err)
 			}
-			p, err := grade.ByName(era.profile)
+			res, err := profile(t, era.profile).Grade(in)
 			if err != nil {
-				t.Fatal(err)
+				fail("%s: %s: %v", c.name, era.profile, err)
+				continue
 			}
 			compared[era.profile]++
-			if d := compareCase(p, &task, c.log, want); d != "" {
-				if errs++; errs < 30 {
-					t.Errorf("%s: %s: %s", c.name, era.profile, d)
+			if d := compareCase(res, want); d != "" {
+				fail("%s: %s: %s", c.name, era.profile, d)
+			}
+			if report := says["official"]; era.published == task.Era && string(report) != "null" {
+				published++
+				if d := sameReport(res.Verdict.Official, report); d != "" {
+					fail("%s: published report: %s", c.name, d)
+				}
+			}
+			if era.profile == "swebench" && res.Verdict.Resolved {
+				strict, err := profile(t, "strict").Grade(in)
+				switch {
+				case err != nil:
+					fail("%s: strict: %v", c.name, err)
+				case strict.Verdict.Resolved:
+					agree++
+				case slices.Contains(res.Verdict.Flags, "whole_log_fallback") && slices.Contains(strict.Verdict.Flags, "no_results"):
+					unlike["results outside of the markers"]++
+				default:
+					fail("%s: resolved officially, %s under strict rules: %s, flags %v", c.name, strict.Verdict.Outcome, strict.Reason, strict.Verdict.Flags)
 				}
 			}
 		}
 	})
-	t.Logf("compared %v logs, of %d parsers %v; without a parser: %v", compared, len(parsers), parsers, lacking)
+	t.Logf("compared %v logs with what the official code says of them and %d published reports; strict agrees on %d resolved ones, not on %v",
+		compared, published, agree, unlike)
 	if errs > 0 {
 		t.Errorf("%d comparisons failed", errs)
 	}
 	for _, era := range eras {
-		if compared[era.profile] < era.want {
-			t.Errorf("%s: compared %d logs, want at least %d", era.profile, compared[era.profile], era.want)
+		if compared[era.profile] < wantLogs {
+			t.Errorf("%s: compared %d logs, want at least %d", era.profile, compared[era.profile], wantLogs)
 		}
+	}
+	if published < wantPublished || agree < wantStrict {
+		t.Errorf("compared %d published reports, want at least %d; strict agrees on %d, want at least %d", published, wantPublished, agree, wantStrict)
 	}
 }
 
-func compareCase(p grade.Profile, task *eval.Task, log []byte, want officialSays) string {
-	res, err := p.Grade(grade.Input{
-		Task: task, PatchGiven: true, Applied: true,
-		Log: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(log)), nil },
-	})
-	if err != nil {
-		return err.Error()
-	}
+func compareCase(res grade.Result, want officialSays) string {
 	if want.Error != "" {
 		if res.Verdict.Official != nil || res.Verdict.Resolved {
 			return "official raises " + want.Error + ", we give a report"
@@ -176,6 +202,42 @@ func compareCase(p grade.Profile, task *eval.Task, log []byte, want officialSays
 		return err.Error()
 	}
 	return sameJSON("report", got, want.Report)
+}
+
+// sameReport compares with a published report field by field, lists as sets:
+// datasets were sorted anew since.
+func sameReport(got *eval.OfficialReport, published []byte) string {
+	var want eval.OfficialReport
+	if err := json.Unmarshal(published, &want); err != nil {
+		return err.Error()
+	}
+	if got == nil {
+		return "we give none"
+	}
+	g, w := *got, want
+	for _, r := range []*eval.OfficialReport{&g, &w} {
+		if r.TestsStatus == nil {
+			continue
+		}
+		st := *r.TestsStatus
+		for _, l := range []*eval.SuccessFailure{&st.FailToPass, &st.PassToPass, &st.FailToFail, &st.PassToFail} {
+			l.Success, l.Failure = sorted(l.Success), sorted(l.Failure)
+		}
+		r.TestsStatus = &st
+	}
+	if !reflect.DeepEqual(g, w) {
+		a, _ := json.Marshal(g)
+		b, _ := json.Marshal(w)
+		return fmt.Sprintf("got %.600s, want %.600s", a, b)
+	}
+	return ""
+}
+
+// sorted is a copy of a list as a set; never nil.
+func sorted(list []string) []string {
+	out := append([]string{}, list...)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // sameJSON compares two documents with the order of keys in status maps.
