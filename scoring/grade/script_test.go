@@ -31,3 +31,30 @@ func TestPrepareScript(t *testing.T) {
 		}
 	}
 }
+
+func TestPrepareScriptPlacesPictures(t *testing.T) {
+	task := &eval.Task{
+		EvalScript: "cd /testbed\ngit apply -v - <<'E'\nx\nE\n: '>>>>> Start Test Output'\nnpm test\n: '>>>>> End Test Output'\n",
+		ImageAssets: &eval.ImageAssets{
+			ProblemStatement: []eval.Asset{{URL: "https://example.org/a.png"}},
+			Patch:            []eval.Asset{{Path: "b.png"}, {Path: "-x/it's.png"}},
+			TestPatch:        []eval.Asset{{Path: "test/a.png"}, {Path: "test/gone.png"}, {URL: "https://example.org/b.png"}},
+		},
+		Files: []eval.TaskFile{{Path: "/image_assets/test__a.png"}, {Path: "/image_assets/b.png"}, {Path: "/image_assets/-x__it's.png"}},
+	}
+	const lines = "mkdir -p 'test' && cp '/image_assets/test__a.png' 'test/a.png'\n" +
+		"mkdir -p '.' && cp '/image_assets/b.png' 'b.png'\n" +
+		`mkdir -p './-x' && cp '/image_assets/-x__it'\''s.png' './-x/it'\''s.png'` + "\n"
+	want := strings.Replace(task.EvalScript, ": '>>>>> Start", lines+": '>>>>> Start", 1)
+	if got := grade.PrepareScript(task, eval.Recipe{}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	task.EvalScript = "npm test"
+	if got := grade.PrepareScript(task, eval.Recipe{}); got != "npm test\n"+lines {
+		t.Errorf("without a marker: %q", got)
+	}
+	task.Files = nil
+	if got := grade.PrepareScript(task, eval.Recipe{}); got != "npm test" {
+		t.Errorf("without the files: %q", got)
+	}
+}
