@@ -88,18 +88,20 @@ func checkUTF8(t *eval.Task) error {
 			for _, s := range *f.list(t) {
 				ok = ok && utf8.ValidString(s)
 			}
-		case shapeObject: // numbers, and the text of Frozen below
+		case shapeObject: // below
 		}
 		if !ok {
 			return fmt.Errorf("encode task %q: field %s is not valid UTF-8", t.InstanceID, f.name)
 		}
 	}
-	if f := t.Frozen; f != nil {
-		for _, s := range append([]string{f.Runtime, f.ImageDigest, f.Note}, f.Missing...) {
-			if !utf8.ValidString(s) {
-				return fmt.Errorf("encode task %q: field frozen is not valid UTF-8", t.InstanceID)
-			}
+	bad := ""
+	objectTexts(t, func(field, text string) {
+		if bad == "" && !utf8.ValidString(text) {
+			bad = field
 		}
+	})
+	if bad != "" {
+		return fmt.Errorf("encode task %q: field %s is not valid UTF-8", t.InstanceID, bad)
 	}
 	return nil
 }

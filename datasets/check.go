@@ -192,3 +192,12 @@ func unjoin(err error) []error {
 	}
 	return []error{err}
 }
+
+// cutRepo splits owner/name.
+func cutRepo(s string) (owner, name string, ok bool) {
+	if !isRepo(s) {
+		return "", "", false
+	}
+	owner, name, _ = strings.Cut(s, "/")
+	return owner, name, true
+}

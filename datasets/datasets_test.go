@@ -90,7 +90,7 @@ func TestFormsOfARow(t *testing.T) {
 	}{
 		{"lists", nil, func(*eval.Task) {}},
 		{"lists as JSON strings", map[string]any{"FAIL_TO_PASS": `["test_a[1 - \u00fc]"]`, "PASS_TO_PASS": " [\"test_b\",\n\"test_c \\\"q\\\"\"] "}, func(*eval.Task) {}},
-		{"optional fields null, unknown ones ignored", map[string]any{"hints_text": raw("null"), "difficulty": raw("null"), "limits": raw("null"), "image_assets": raw(`{"a":[1]}`)}, func(*eval.Task) {}},
+		{"optional fields null, unknown ones ignored", map[string]any{"hints_text": raw("null"), "difficulty": raw("null"), "limits": raw("null"), "image_assets": raw("null"), "env": raw(`{"a":[1]}`)}, func(*eval.Task) {}},
 		{"older form", map[string]any{"image": nil, "eval_script": nil, "log_parser": nil, "repo": "django/django"}, func(t *eval.Task) {
 			t.Image, t.EvalScript, t.LogParser, t.Repo = "", "", "", "django/django"
 		}},
@@ -444,7 +444,7 @@ func TestComplete(t *testing.T) {
 	if c.Tasks != 2 || c.Scripts != 2 || !strings.Contains(c.Notice(), "the rows of 2 tasks lack") {
 		t.Errorf("completed %+v: %s", c, c.Notice())
 	}
-	for i, want := range []string{"", "", "", `can't be generated: the spec table has no entry for version "77" of markedjs/marked; add one`, "it has no image, eval_script, log_parser; use"} {
+	for i, want := range []string{"", "", "", `can't be generated: the spec table has no entry for version "77" of markedjs/marked; add one`, "it has no image, eval_script, log_parser; SWE-bench Pro keeps"} {
 		if err := datasets.Runnable(&tasks[i]); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("row %d: %v, want %q", i, err, want)
 		}

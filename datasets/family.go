@@ -1,106 +1,118 @@
 package datasets
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
-	"strings"
+
+	"harness/datasets/internal/strictjson"
 )
 
-// FamilyError means that the rows of a file follow another schema altogether.
-type FamilyError struct {
-	File    string
-	Family  string   // the family that the rows seem to be of, "" when it is not known
-	Missing []string // required fields that no row has
-	First   string   // what is wrong with the first row
-	Has     []string // fields of the first row that are not ours, at most 20
+// family is another dataset's row schema: how its rows give themselves away, and
+// how they become tasks.
+type family struct {
+	id   string // an eval.Family* constant
+	name string // as its owners write it
+
+	// signs are sets of members; a row that has all of one set is of this family.
+	signs [][]string
+	// looks recognises rows that no member sets apart; nil is never.
+	looks func(*row) bool
+
+	// reads are text fields of our schema that are read from a member of another
+	// name; a row that has the field itself keeps it.
+	reads map[string]string
+	// names are the members that other fields come from, by which their problems
+	// are told.
+	names map[string]string
+	// fills are the fields that are not read by themselves: fill makes them.
+	fills []string
+	fill  func(*filling)
+
+	// lacks tells where that which rows of the family do not carry can be had,
+	// for tasks that can't be executed; "" when nothing is known.
+	lacks string
 }
 
-func (e *FamilyError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "load dataset %s: unknown dataset family", e.File)
-	if e.Family != "" {
-		fmt.Fprintf(&b, " (the rows look like %s, which can't be loaded)", e.Family)
-	}
-	if len(e.Missing) > 0 {
-		fmt.Fprintf(&b, ": its rows have no %s", strings.Join(e.Missing, ", "))
-	} else if e.First != "" {
-		b.WriteString(": in its first row " + e.First)
-	}
-	if len(e.Has) > 0 {
-		fmt.Fprintf(&b, "; they have %s", strings.Join(e.Has, ", "))
-	}
-	b.WriteString("; rows of SWE-bench's schema are expected")
-	return b.String()
+// families in the order in which rows are compared with them.
+var families = []*family{
+	&multiSWEBench, &pro, &proInfo, &rebench2, &rebench, &live, &gym,
 }
 
-// families lists fields by which rows of other datasets give themselves away.
-var families = []struct {
-	name   string
-	fields []string
-}{
-	{"Multi-SWE-bench", []string{"org", "fix_patch"}},
-	{"SWE-bench Pro", []string{"fail_to_pass", "pass_to_pass"}},
-	{"SWE-bench Pro", []string{"Test Files"}},
-	{"SWE-rebench", []string{"install_config", "image_name"}},
-}
+// familySWEBench is what rows of SWE-bench's own schema are called by --family
+// and in messages; such tasks have the family "".
+const familySWEBench = "swe-bench"
 
-// minForeign is how many required fields a row of unknown family lacks.
-const minForeign = 3
-
-// familyWatch decides whether a file as a whole is of another family: not one
-// row is good, and each of them is foreign.
-type familyWatch struct {
-	rows, foreign int
-	found         FamilyError // without File
-}
-
-// row is told of each row that was read and of its problems.
-func (w *familyWatch) row(r *row, problems []rowProblem) {
-	w.rows++
-	var missing []string
-	bad, first := false, ""
-	for _, p := range problems {
-		if p.warning {
-			continue
-		}
-		if bad = true; first == "" {
-			first = "field " + p.field + ": " + p.reason
-		}
-		if p.missing {
-			missing = append(missing, p.field)
-		}
-	}
-	if !bad {
-		return
-	}
-	family := ""
+// FamilyNames are the names that Options.Family takes.
+func FamilyNames() []string {
+	names := []string{familySWEBench}
 	for _, f := range families {
-		if !slices.ContainsFunc(f.fields, func(name string) bool { return !slices.Contains(r.names, name) }) {
-			family = f.name
-			break
+		if !slices.Contains(names, f.id) {
+			names = append(names, f.id)
 		}
 	}
-	if family == "" && len(missing) < minForeign {
-		return
-	}
-	if w.foreign++; w.foreign == 1 {
-		w.found = FamilyError{Family: family, Missing: missing, First: first}
-		for _, n := range r.names[:min(len(r.names), 20)] {
-			w.found.Has = append(w.found.Has, quoteID(n))
-		}
-		return
-	}
-	if family != w.found.Family {
-		w.found.Family = ""
-	}
-	w.found.Missing = slices.DeleteFunc(w.found.Missing, func(name string) bool { return !slices.Contains(missing, name) })
+	return names
 }
 
-func (w *familyWatch) err(file string) error {
-	if w.rows == 0 || w.foreign != w.rows {
+func (f *family) fillsField(name string) bool { return f != nil && slices.Contains(f.fills, name) }
+
+// nameOf returns the family's name for a field of our schema.
+func (f *family) nameOf(field string) string {
+	if f == nil {
+		return field
+	}
+	return cmp.Or(f.reads[field], f.names[field], field)
+}
+
+// signed reports whether the row has all members of one of the family's signs.
+// A member that is null is there: files have the same members in all rows.
+func (f *family) signed(r *row) bool {
+	return slices.ContainsFunc(f.signs, func(set []string) bool {
+		return !slices.ContainsFunc(set, func(name string) bool { return r.at(name).kind == strictjson.Absent })
+	})
+}
+
+// familyOf recognises a row. A row that names its family is in our own schema.
+func familyOf(r *row) *family {
+	if c := r.at("family"); c.kind != strictjson.Absent {
 		return nil
 	}
-	e := w.found
-	e.File = file
-	return &e
+	for _, f := range families {
+		if f.signed(r) {
+			return f
+		}
+	}
+	for _, f := range families {
+		if f.looks != nil && f.looks(r) {
+			return f
+		}
+	}
+	return nil
+}
+
+// familyByID returns the family that a user named, nil for our own schema. Where
+// an id has several forms, the row says which it is.
+func familyByID(id string, r *row) *family {
+	var first *family
+	for _, f := range families {
+		if f.id != id {
+			continue
+		}
+		if f.signed(r) {
+			return f
+		}
+		if first == nil {
+			first = f
+		}
+	}
+	return first
+}
+
+// lackHint tells where that which a family's rows do not carry can be had.
+func lackHint(id string) string {
+	for _, f := range families {
+		if f.id == id {
+			return f.lacks
+		}
+	}
+	return ""
 }

@@ -15,7 +15,7 @@ type shape uint8
 const (
 	shapeText   shape = iota // a string
 	shapeList                // a list of strings, or a string that holds such a list as JSON
-	shapeObject              // an object, or a string that holds one as JSON
+	shapeObject              // an object (or what kind says), or a string that holds one as JSON
 )
 
 // field is one column of the row schema. The table below is the schema: rows of
@@ -26,8 +26,12 @@ type field struct {
 	required bool
 	text     func(*eval.Task) *string
 	list     func(*eval.Task) *[]string
-	object   func(*eval.Task) any // a pointer to the pointer to decode into
+	object   func(*eval.Task) any // a pointer to the value to decode into
 	keys     string               // of an object, for messages
+	kind     strictjson.Kind      // of an object: Object unless said
+	blank    bool                 // "" is no value
+	// decode reads an object that decodeObject does not.
+	decode func(raw []byte, t *eval.Task) error
 }
 
 var fields = [...]field{
@@ -53,6 +57,15 @@ var fields = [...]field{
 		keys: "the numbers cpus, memory_bytes, disk_bytes, wall_seconds, processes, output_bytes"},
 	{name: "frozen", shape: shapeObject, object: func(t *eval.Task) any { return &t.Frozen },
 		keys: "runtime, image_digest, gold_runs, noop_runs, published_f2p, published_p2p, missing, note"},
+	{name: "family", text: func(t *eval.Task) *string { return &t.Family }},
+	{name: "image_assets", shape: shapeObject, object: func(t *eval.Task) any { return &t.ImageAssets }, blank: true,
+		decode: decodeAssets, keys: "problem_statement, patch and test_patch, each a list of addresses or of {url, path}"},
+	{name: "files", shape: shapeObject, object: func(t *eval.Task) any { return &t.Files }, kind: strictjson.Array,
+		keys: "a list of {path, mode, data}, data in base64"},
+	{name: "solution", shape: shapeObject, object: func(t *eval.Task) any { return &t.Solution },
+		keys: "script, files and timeout_seconds"},
+	{name: "baseline", shape: shapeObject, object: func(t *eval.Task) any { return &t.Baseline },
+		keys: "run, test and gold, each with the lists passed, failed and skipped, and the lists s2p and n2p"},
 }
 
 const numFields = len(fields)
@@ -70,16 +83,32 @@ var fieldIndex = func() map[string]int {
 type cell struct {
 	kind strictjson.Kind
 	text string   // String
-	list []string // Array, once read
-	raw  []byte   // Object as JSON
+	list []string // Array in a list field, once read
+	raw  []byte   // any other kind, as JSON; valid until the next row
 	err  error    // why the value is refused
 }
 
-// row is what a reader hands to the schema: the cells of known fields, and the
-// names of all fields there were, to recognise other dataset families.
+func (c *cell) missing() bool { return c.kind == strictjson.Absent || c.kind == strictjson.Null }
+
+// row is what a reader hands to the schema: the cells of known fields, those of
+// fields that other families have, and the names of all fields that the schema
+// does not know, to recognise other families.
 type row struct {
 	cells [numFields]cell
+	extra [numMembers]cell
 	names []string
+}
+
+// at returns the cell of a field or of a family's member, nil when there is none
+// of that name.
+func (r *row) at(name string) *cell {
+	if i, ok := fieldIndex[name]; ok {
+		return &r.cells[i]
+	}
+	if i, ok := memberIndex[name]; ok {
+		return &r.extra[i]
+	}
+	return nil
 }
 
 func (f *field) set(t *eval.Task, c *cell) error {
@@ -106,17 +135,31 @@ func (f *field) set(t *eval.Task, c *cell) error {
 		}
 		*f.list(t) = list
 	case shapeObject:
-		raw := c.raw
-		switch c.kind {
-		case strictjson.Object:
-		case strictjson.String:
-			raw = []byte(c.text)
-		default:
-			return fmt.Errorf("it is %s, an object is expected", c.kind)
-		}
-		return decodeObject(raw, f.object(t))
+		return f.setObject(t, c)
 	}
 	return nil
+}
+
+func (f *field) setObject(t *eval.Task, c *cell) error {
+	want := f.kind
+	if want == strictjson.Absent {
+		want = strictjson.Object
+	}
+	raw := c.raw
+	switch c.kind {
+	case want:
+	case strictjson.String:
+		if f.blank && c.text == "" {
+			return nil
+		}
+		raw = []byte(c.text)
+	default:
+		return fmt.Errorf("it is %s, %s is expected", c.kind, want)
+	}
+	if f.decode != nil {
+		return f.decode(raw, t)
+	}
+	return decodeJSON(raw, want, f.object(t))
 }
 
 // stringList reads a JSON list of strings.
@@ -136,14 +179,14 @@ func stringList(raw []byte) ([]string, error) {
 	return out, err
 }
 
-// decodeObject fills our own small structs. They are ours, so an unknown key is a slip.
-func decodeObject(raw []byte, into any) error {
+// decodeJSON fills our own small structs. They are ours, so an unknown key is a slip.
+func decodeJSON(raw []byte, want strictjson.Kind, into any) error {
 	v, err := strictjson.Parse(raw)
 	if err != nil {
 		return err
 	}
-	if v.Kind != strictjson.Object {
-		return fmt.Errorf("it is %s, an object is expected", v.Kind)
+	if v.Kind != want {
+		return fmt.Errorf("it is %s, %s is expected", v.Kind, want)
 	}
 	if err := v.CheckText(); err != nil {
 		return err

@@ -34,6 +34,9 @@ type Options struct {
 	// order and relative to the directory that is loaded; nil looks for them.
 	Files  []string
 	Source string // becomes that of the Dataset
+	// Family says whose row schema the file has, one of FamilyNames; "" finds it
+	// out from the rows.
+	Family string
 	// Lenient loads the good rows of a file with bad ones. It is for looking at
 	// datasets, not for evaluating.
 	Lenient bool
@@ -139,6 +142,9 @@ func read(ctx context.Context, path string, opts Options, tolerant bool) (*loade
 		opts: opts, digest: newDigester(),
 		ds:    &Dataset{Name: loc.name, Split: loc.split, Source: opts.Source},
 		first: make(map[string]position), lower: make(map[string]string),
+	}
+	if err := l.family.name(opts.Family); err != nil {
+		return nil, fmt.Errorf("load dataset %s: %w", loc.path, err)
 	}
 	for _, file := range loc.files {
 		l.ds.Path, l.rows = file, 0
@@ -279,8 +285,12 @@ func (l *loader) record(r *row, rec []byte, line int, err error) error {
 // add takes a row that was taken apart.
 func (l *loader) add(r *row, pos position) error {
 	l.rows++
-	t, problems := r.build()
-	l.family.row(r, problems)
+	fam, other := l.family.of(r, pos)
+	t, problems := r.build(fam)
+	l.family.row(r, fam, problems)
+	if other != nil {
+		problems = append(problems, *other)
+	}
 	bad := false
 	for _, p := range problems {
 		bad = bad || !p.warning

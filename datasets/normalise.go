@@ -30,6 +30,7 @@ func normalise(t *eval.Task) {
 		f.Missing = nil
 		t.Frozen = &f
 	}
+	normaliseObjects(t)
 }
 
 // language tells the language where the log parser, or for rows without one

@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -99,37 +98,42 @@ func (l *loader) parquetHeader(pf *file.Reader) error {
 	return nil
 }
 
-// parquetColumns returns the leaf columns of the fields that the schema knows,
-// so that the others are never decoded.
+// parquetColumns returns the leaf columns of the fields that the schema or a
+// family knows, so that the others are never decoded.
 func (l *loader) parquetColumns(pf *file.Reader, fr *pqarrow.FileReader) ([]int, error) {
 	sc, err := fr.Schema()
 	if err != nil {
 		return nil, fmt.Errorf("read parquet: %w", err)
 	}
-	r := row{}
-	seen := make(map[string]bool)
+	var r row
 	for _, f := range sc.Fields() {
+		c := r.at(f.Name)
 		if _, known := fieldIndex[f.Name]; !known {
 			r.names = append(r.names, f.Name)
-		} else if seen[f.Name] {
+		}
+		if c == nil {
+			continue
+		}
+		if c.kind != strictjson.Absent {
 			return nil, fmt.Errorf("read parquet: there are two columns named %s", f.Name)
 		}
-		seen[f.Name] = true
+		c.kind = strictjson.Null
 	}
 	var missing []rowProblem
-	for _, f := range fields {
-		if f.required && !seen[f.name] {
+	for i, f := range fields {
+		if f.required && r.cells[i].kind == strictjson.Absent {
 			missing = append(missing, rowProblem{field: f.name, missing: true})
 		}
 	}
-	if len(missing) > 0 {
+	// What a family's rows lack is told row by row: its members may be null.
+	if len(missing) > 0 && familyOf(&r) == nil {
 		return nil, parquetFamily(l.ds.Path, &r, missing)
 	}
 	var leaves []int
 	schema := pf.MetaData().Schema
 	for i := range schema.NumColumns() {
 		top, _, _ := strings.Cut(schema.Column(i).Path(), ".")
-		if _, known := fieldIndex[top]; known {
+		if r.at(top) != nil {
 			leaves = append(leaves, i)
 		}
 	}
@@ -139,7 +143,7 @@ func (l *loader) parquetColumns(pf *file.Reader, fr *pqarrow.FileReader) ([]int,
 // parquetFamily is for files that lack whole columns: one error instead of one a row.
 func parquetFamily(path string, r *row, missing []rowProblem) error {
 	var w familyWatch
-	w.row(r, missing)
+	w.row(r, nil, missing)
 	if err := w.err(path); err != nil {
 		return err
 	}
@@ -151,17 +155,15 @@ func parquetFamily(path string, r *row, missing []rowProblem) error {
 }
 
 func (l *loader) batch(ctx context.Context, rec arrow.RecordBatch) error {
-	cols := make([]int, rec.NumCols())
-	for i := range cols {
-		cols[i] = fieldIndex[rec.ColumnName(i)]
-	}
 	for i := range int(rec.NumRows()) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		var r row
-		for j, f := range cols {
-			r.cells[f] = arrowCell(&fields[f], rec.Column(j), i)
+		for j := range int(rec.NumCols()) {
+			name := rec.ColumnName(j)
+			f, known := fieldIndex[name]
+			*r.at(name) = arrowCell(rec.Column(j), i, known && fields[f].shape == shapeList)
 		}
 		if err := l.add(&r, position{row: l.rows + 1}); err != nil {
 			return err
@@ -170,11 +172,11 @@ func (l *loader) batch(ctx context.Context, rec arrow.RecordBatch) error {
 	return nil
 }
 
-// arrowCell reads one value of a column. Strings are copied: the arrow buffers
-// are reused.
-func arrowCell(f *field, col arrow.Array, i int) cell {
+// arrowCell reads one value of a column; list says that the field is a list of
+// strings. Strings are copied: the arrow buffers are reused.
+func arrowCell(col arrow.Array, i int, list bool) cell {
 	if d, ok := col.(*array.Dictionary); ok && !d.IsNull(i) {
-		return arrowCell(f, d.Dictionary(), d.GetValueIndex(i))
+		return arrowCell(d.Dictionary(), d.GetValueIndex(i), list)
 	}
 	if _, null := col.(*array.Null); null || col.IsNull(i) {
 		return cell{kind: strictjson.Null}
@@ -187,18 +189,22 @@ func arrowCell(f *field, col arrow.Array, i int) cell {
 	case *array.LargeBinary:
 		return textCell(string(a.Value(i)))
 	case array.ListLike:
-		return listCell(a, i)
-	case *array.Struct:
-		if f.shape != shapeObject {
-			return cell{kind: strictjson.Object}
+		if list {
+			return listCell(a, i)
 		}
-		raw, err := json.Marshal(a.GetOneForMarshal(i))
-		return cell{kind: strictjson.Object, raw: raw, err: err}
 	case *array.Timestamp:
 		unit := a.DataType().(*arrow.TimestampType).Unit
 		return textCell(a.Value(i).ToTime(unit).UTC().Format(time.RFC3339Nano))
 	}
-	return cell{kind: strictjson.Absent, err: fmt.Errorf("the column has type %s, which can't be read as text or list", col.DataType())}
+	raw, err := arrowJSON(nil, col, i)
+	if err != nil {
+		return cell{kind: strictjson.Absent, err: err}
+	}
+	v, err := strictjson.Parse(raw)
+	if err != nil {
+		return cell{kind: strictjson.Absent, err: err}
+	}
+	return cell{kind: v.Kind, raw: v.Raw}
 }
 
 func textCell(s string) cell {
@@ -214,7 +220,7 @@ func listCell(a array.ListLike, i int) cell {
 	start, end := a.ValueOffsets(i)
 	values := a.ListValues()
 	for k := start; k < end; k++ {
-		v := arrowCell(&field{}, values, int(k))
+		v := arrowCell(values, int(k), false)
 		if v.kind == strictjson.String && v.err == nil {
 			c.list = append(c.list, v.text)
 			continue

@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -19,8 +18,8 @@ import (
 const parquetRowGroup = 512
 
 // taskSchema is the schema of every Parquet file of tasks that is written:
-// required text is not null, an optional field without a value is null, limits
-// and frozen are JSON in a string.
+// required text is not null, an optional field without a value is null, and
+// objects are JSON in a string.
 func taskSchema() *arrow.Schema {
 	cols := make([]arrow.Field, numFields)
 	for i, f := range fields {
@@ -90,14 +89,11 @@ func appendTask(b *array.RecordBuilder, t *eval.Task) error {
 				lb.ValueBuilder().(*array.StringBuilder).Append(s)
 			}
 		case shapeObject:
-			raw, err := json.Marshal(f.object(t))
+			raw, err := marshalObject(f, t)
 			if err != nil {
-				return fmt.Errorf("write parquet: task %q: field %s: %w", t.InstanceID, f.name, err)
+				return fmt.Errorf("write parquet: %w", err)
 			}
-			if string(raw) == "null" {
-				raw = nil
-			}
-			appendText(b.Field(i), string(raw), false)
+			appendText(b.Field(i), raw, false)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 type Touched struct {
 	Changed []string // in the base commit: changed, deleted, or the old name of a rename
 	Added   []string // not in the base commit
+	After   []string // there once the patch is applied
 }
 
 // Files reads the file headers of a patch. A name that leaves the repository
@@ -28,19 +29,12 @@ func Files(patch string) (Touched, error) {
 		if err != nil {
 			return err
 		}
-		for _, f := range []struct {
-			name string
-			into *[]string
-		}{{old, &t.Changed}, {now, &t.Added}} {
-			if f.name == "" || seen[f.name] {
-				continue
+		for _, name := range []string{old, now} {
+			if name != "" && !inside(name) {
+				return fmt.Errorf("file name %s leaves the repository", strconv.Quote(clip(name)))
 			}
-			if !inside(f.name) {
-				return fmt.Errorf("file name %s leaves the repository", strconv.Quote(clip(f.name)))
-			}
-			seen[f.name] = true
-			*f.into = append(*f.into, f.name)
 		}
+		t.add(seen, old, now, h.gone)
 		return nil
 	}
 	for line := range strings.SplitSeq(patch, "\n") {
@@ -57,6 +51,21 @@ func Files(patch string) (Touched, error) {
 		}
 	}
 	return t, flush()
+}
+
+func (t *Touched) add(seen map[string]bool, old, now string, gone bool) {
+	if old != "" && !seen[old] {
+		seen[old] = true
+		t.Changed = append(t.Changed, old)
+		if now == "" && !gone {
+			t.After = append(t.After, old)
+		}
+	}
+	if now != "" && !seen[now] {
+		seen[now] = true
+		t.Added = append(t.Added, now)
+		t.After = append(t.After, now)
+	}
 }
 
 // Reset restores the files of the base commit and removes those that the patch
