@@ -125,6 +125,15 @@ func (a *Activities) entry(ctx context.Context, in TrialInput) (*entry, error) {
 	return e, nil
 }
 
+// solution is what solves the task in place of a patch, for a gold candidate of a
+// task that has no gold patch; nil otherwise.
+func (e *entry) solution() *eval.Solution {
+	if e.spec.Candidate != eval.CandidateGold || e.Patch != nil {
+		return nil
+	}
+	return e.task.Solution
+}
+
 // limits are the run's with the task's own wishes.
 func (e *entry) limits() eval.Limits { return e.task.Limits.Apply(e.spec.Limits) }
 

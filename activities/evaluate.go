@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (a *Activities) grade(ctx context.Context, e *entry, p grade.Profile, ref e
 	res.Outcome, res.Blame, res.Reason = v.Outcome, graded.Blame, graded.Reason
 	res.Verdicts = append([]eval.Verdict{v}, opinions...)
 	res.Tests, res.Counts = graded.Tests, graded.Counts
-	res.Scores.Functional = scoring.Functional(graded.Counts, v.Resolved)
+	res.Scores.Functional = cmp.Or(v.Reward, scoring.Functional(graded.Counts, v.Resolved))
 	res.Patch.ApplyMethod = try.ApplyMethod
 	res.Exec, res.Usage, res.Tries = try.Exec, try.Usage, try.Try
 	res.Phases = slices.Clone(try.Phases)

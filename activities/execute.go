@@ -88,7 +88,7 @@ func (t *tryRun) run(ctx context.Context, in TrialInput) (Executed, error) {
 	}
 	out, err := trial.Run(ctx, t.rt, trial.Input{
 		Trial: t.e.id, Token: t.token, ImageDigest: t.digest, WorkDir: t.e.task.Dir(),
-		Patch: patch, Script: grade.PrepareScript(&t.e.task, t.e.spec.Recipe),
+		Patch: patch, Solution: t.e.solution(), Files: t.e.task.Files, Script: grade.PrepareScript(&t.e.task, t.e.spec.Recipe),
 		Recipe: t.e.spec.Recipe, Limits: limits, Network: t.e.spec.Network,
 	}, log, trial.Hooks{Stage: t.stage, Now: t.a.now})
 	if err != nil {

@@ -21,7 +21,7 @@ func (a *Activities) Prepare(ctx context.Context, in TrialInput) (_ Prepared, er
 		return Prepared{Done: done}, err
 	}
 	switch report := e.inspect(); {
-	case e.Noop:
+	case e.Noop || e.solution() != nil:
 		return Prepared{}, nil
 	case e.Patch == nil:
 		return Prepared{Final: eval.EmptyPatch}, nil

@@ -15,14 +15,19 @@ const (
 	exitFirstMethod    = 100 // plus the index of the way that worked
 )
 
-// ApplyReversed is the apply_method of a patch that was in the tree already.
-const ApplyReversed = "already-applied"
+// Values of apply_method besides the names of a recipe's ways.
+const (
+	ApplyReversed = "already-applied" // the patch was in the tree already
+	ApplySolution = "solution"        // there is no patch; the task's own solution ran
+)
 
 // applyScript tries the recipe's ways in order and tells by its exit code which
 // one worked.
 func applyScript(rec eval.Recipe, workDir string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "cd %s || exit %d\n", quote(workDir), exitNotApplied)
+	if workDir != "" {
+		fmt.Fprintf(&b, "cd %s || exit %d\n", quote(workDir), exitNotApplied)
+	}
 	b.WriteString("export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'\n")
 	for i, step := range rec.Apply {
 		if i > 0 && rec.ResetBetween {

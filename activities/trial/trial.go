@@ -21,6 +21,7 @@ import (
 // Paths inside the sandbox.
 const (
 	applyPath = "/tmp/harness-apply.sh"
+	solvePath = "/tmp/harness-solve.sh"
 	evalPath  = "/eval.sh"
 )
 
@@ -30,14 +31,17 @@ const (
 	leaseSlack = 5 * time.Minute
 )
 
-// Input is one execution. Patch nil runs the tests on the tree as it is.
+// Input is one execution. Without Patch and Solution the tests run on the tree as
+// it is; at most one of them is given.
 type Input struct {
 	Trial       eval.TrialID
 	Token       string // fencing token: fresh for each execution, [a-z0-9], at most 40 bytes
 	ImageDigest string
-	WorkDir     string
+	WorkDir     string // "" for the image's own
 	Patch       *string
-	Script      string // the eval script as run
+	Solution    *eval.Solution
+	Files       []eval.TaskFile // for the tests
+	Script      string          // the eval script as run
 	Recipe      eval.Recipe
 	Limits      eval.Limits
 	Network     eval.NetworkPolicy
@@ -116,12 +120,20 @@ func explains(f sandbox.Final, err error) bool {
 }
 
 func (r *runner) spec() sandbox.Spec {
-	files := []sandbox.File{{Path: evalPath, Mode: 0o755, Data: []byte(r.in.Script)}}
+	var at []sandbox.File
+	for _, f := range r.testFiles() {
+		if !r.reached(f.Path) {
+			at = append(at, f)
+		}
+	}
 	if r.in.Patch != nil {
-		files = append(files,
+		at = append(at,
 			sandbox.File{Path: eval.PatchFile, Mode: 0o644, Data: []byte(*r.in.Patch)},
 			sandbox.File{Path: applyPath, Mode: 0o755, Data: applyScript(r.in.Recipe, r.in.WorkDir)},
 		)
+	}
+	if s := r.in.Solution; s != nil {
+		at = append(append(at, files(s.Files)...), sandbox.File{Path: solvePath, Mode: 0o755, Data: []byte(s.Script)})
 	}
 	return sandbox.Spec{
 		ID:          SandboxID(r.in.Token),
@@ -131,8 +143,8 @@ func (r *runner) spec() sandbox.Spec {
 		WorkDir:     r.in.WorkDir,
 		Limits:      r.in.Limits,
 		Network:     r.in.Network,
-		Files:       files,
-		Lease:       seconds(2*r.in.Limits.SetupSeconds+r.in.Limits.WallSeconds) + leaseSlack,
+		Files:       at,
+		Lease:       seconds(2*r.in.Limits.SetupSeconds+r.in.Solution.Seconds(r.in.Limits)+r.in.Limits.WallSeconds) + leaseSlack,
 	}
 }
 
@@ -158,31 +170,56 @@ func (r *runner) steps(ctx context.Context, sb sandbox.Sandbox) error {
 	return r.test(ctx, sb)
 }
 
+// apply brings the candidate's change about: by its patch, or by running the
+// task's own solution.
 func (r *runner) apply(ctx context.Context, sb sandbox.Sandbox) error {
-	if r.in.Patch == nil {
+	if r.in.Patch == nil && r.in.Solution == nil {
 		r.out.Applied = true
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, seconds(r.in.Limits.SetupSeconds))
+	ctx, cancel := context.WithTimeout(ctx, seconds(r.in.Limits.SetupSeconds+r.in.Solution.Seconds(r.in.Limits)))
 	defer cancel()
 	log := NewTailBuffer(maxApplyLog)
-	var exit sandbox.Exit
-	err := r.phase(eval.PhaseApply, func() (err error) {
-		exit, err = sb.Exec(ctx, sandbox.Process{
-			Args: []string{"/bin/sh", applyPath}, Stdout: log, Stderr: log,
-		})
-		return err
+	err := r.phase(eval.PhaseApply, func() error {
+		change := r.patch
+		if r.in.Solution != nil {
+			change = r.solve
+		}
+		if err := change(ctx, sb, log); err != nil || !r.out.Applied || r.stopped() {
+			return err
+		}
+		return r.bring(ctx, sb, log)
 	})
 	r.out.ApplyLog = log.Bytes()
+	return err
+}
+
+func (r *runner) patch(ctx context.Context, sb sandbox.Sandbox, log io.Writer) error {
+	exit, err := sb.Exec(ctx, sandbox.Process{Args: []string{"/bin/sh", applyPath}, Stdout: log, Stderr: log})
 	if err != nil {
 		return fmt.Errorf("apply patch of %s: %w", r.in.Trial, err)
 	}
 	r.noteExit(exit)
-	if exit.TimedOut || exit.Died {
-		return nil
+	if !r.stopped() {
+		r.out.ApplyMethod, r.out.Applied = applyMethod(r.in.Recipe, exit.Code)
 	}
-	method, ok := applyMethod(r.in.Recipe, exit.Code)
-	r.out.Applied, r.out.ApplyMethod = ok, method
+	return nil
+}
+
+// solve runs the task's own solution. Whether it solves the task is for the tests
+// to say, so its exit code is only noted.
+func (r *runner) solve(ctx context.Context, sb sandbox.Sandbox, log io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, seconds(r.in.Solution.Seconds(r.in.Limits)))
+	defer cancel()
+	exit, err := sb.Exec(ctx, sandbox.Process{Args: []string{"/bin/bash", solvePath}, Stdout: log, Stderr: log})
+	if err != nil {
+		return fmt.Errorf("run the solution of %s: %w", r.in.Trial, err)
+	}
+	r.noteExit(exit)
+	if !r.stopped() {
+		fmt.Fprintf(log, "\nthe solution ended with exit code %d\n", exit.Code)
+		r.out.ApplyMethod, r.out.Applied = ApplySolution, true
+	}
 	return nil
 }
 

@@ -138,6 +138,8 @@ func storeTask(ctx context.Context, store artifacts.Store, spec *eval.RunSpec, t
 			return e, err
 		}
 		e.Patch = &ref
+	} else if spec.Candidate == eval.CandidateGold {
+		e.BudgetSeconds += task.Solution.Seconds(limits)
 	}
 	return e, nil
 }
