@@ -185,8 +185,18 @@ func (c *command) taskEvents(_ context.Context, _ artifacts.Store, t eval.TrialR
 	return nil
 }
 
-// printText copies candidate-made text, escaped unless raw is asked for.
+// printText copies candidate-made text, escaped unless raw is asked for. As JSON
+// it is one string: bytes that are not UTF-8 become U+FFFD.
 func (c *command) printText(r io.Reader, raw bool) error {
+	if c.json {
+		text, err := io.ReadAll(r) // what is stored was capped when it was recorded
+		if err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+		return c.app.JSON(struct {
+			Text string `json:"text"`
+		}{string(text)})
+	}
 	var err error
 	if raw {
 		_, err = io.Copy(c.app.Out, r)
