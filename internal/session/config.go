@@ -104,18 +104,9 @@ func (c Config) openRunLog() (*os.File, error) {
 // OpenStore opens an artifact store. For the local stack's own S3 server the keys
 // are the stack's, otherwise the environment's.
 func (c Config) OpenStore(ctx context.Context, url string) (artifacts.Store, error) {
-	getenv := os.Getenv
-	if strings.HasPrefix(url, "s3://") {
-		keys, err := localstack.S3Keys(c.LocalStack(""), url)
-		if err != nil {
-			return nil, err
-		}
-		getenv = func(name string) string {
-			if v, ok := keys[name]; ok {
-				return v
-			}
-			return os.Getenv(name)
-		}
+	getenv, err := c.getenvFor(url)
+	if err != nil {
+		return nil, err
 	}
 	return worker.OpenStore(ctx, url, getenv)
 }
