@@ -32,10 +32,10 @@ func check(t *eval.Task) []rowProblem {
 	case t.BaseCommit != "" && !isCommit(t.BaseCommit):
 		warn("base_commit", quote(t.BaseCommit)+" may move: it is not a full commit id", "give all 40 hex digits")
 	}
-	if t.Patch == "" {
+	if t.Patch == "" && t.Solution == nil {
 		warn("patch", "the task has no gold patch", "runs with --gold and calibration will leave it out")
 	}
-	if len(t.FailToPass) == 0 {
+	if len(t.FailToPass) == 0 && t.Family != eval.FamilyHarbor {
 		warn("FAIL_TO_PASS", "the list is empty: nothing has to be fixed to resolve the task", "list the tests that the gold patch fixes")
 	}
 	checkTests(t, warn)
@@ -121,14 +121,22 @@ func Runnable(t *eval.Task) error {
 	if t.LogParser == "" {
 		missing = append(missing, "log_parser")
 	}
-	if len(missing) == 0 {
-		return nil
-	}
 	e := &NotRunnableError{InstanceID: t.InstanceID, Missing: missing}
-	if t.Family == "" {
+	switch lost := missingAssets(t); {
+	case len(missing) == 0 && len(lost) == 0:
+		return nil
+	case len(missing) == 0:
+		e.Missing = []string{"picture " + quote(lost[0])}
+		if n := len(lost) - 1; n > 0 {
+			e.Missing = append(e.Missing, plural(n, "more picture"))
+		}
+		e.Hint = "tests compare with them, and nothing is fetched from their addresses: load the dataset's task repository, which has them in test_assets"
+	case t.Family == eval.FamilyHarbor:
+		e.Hint = folderHint(t)
+	case t.Family == "":
 		attempt := *t
 		_, e.Why = evalscript.Complete(&attempt)
-	} else {
+	default:
 		e.Hint = lackHint(t.Family)
 	}
 	return e

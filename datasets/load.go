@@ -113,6 +113,9 @@ type position struct {
 
 func (p position) String() string {
 	text := fmt.Sprintf("row %d", p.row)
+	if p.row == 0 && p.file != "" {
+		return p.file
+	}
 	if p.line > 0 {
 		text = fmt.Sprintf("line %d", p.line)
 	}
@@ -148,7 +151,7 @@ func read(ctx context.Context, path string, opts Options, tolerant bool) (*loade
 	}
 	for _, file := range loc.files {
 		l.ds.Path, l.rows = file, 0
-		if err := l.readFile(ctx); err != nil {
+		if err := l.readLocation(ctx, loc); err != nil {
 			if !tolerant || ctx.Err() != nil || errors.As(err, new(*FamilyError)) {
 				return nil, err
 			}
@@ -179,6 +182,13 @@ func read(ctx context.Context, path string, opts Options, tolerant bool) (*loade
 		l.damage(err)
 	}
 	return l, nil
+}
+
+func (l *loader) readLocation(ctx context.Context, loc location) error {
+	if loc.tasks != nil {
+		return l.readTasks(ctx, loc.tasks)
+	}
+	return l.readFile(ctx)
 }
 
 func (l *loader) readFile(ctx context.Context) error {

@@ -14,9 +14,10 @@ import (
 
 // location is what a path given by the user stands for.
 type location struct {
-	path        string   // as people know it: the file, or the folder of several
-	name, split string   // "" when nothing says them
-	files       []string // to be read one after the other
+	path        string      // as people know it: the file, or the folder of several
+	name, split string      // "" when nothing says them
+	files       []string    // to be read one after the other
+	tasks       *taskFolder // for a folder whose tasks are folders
 }
 
 // knownSplits are file names that name a split rather than a dataset.
@@ -88,6 +89,9 @@ func resolveDir(dir, split string) (location, error) {
 	}
 	if loc, found, err := resolveSaved(dir, split); found || err != nil {
 		return loc, err
+	}
+	if loc, found := resolveTasks(dir, split, entries); found {
+		return loc, nil
 	}
 	return resolveSplits(dir, split, entries)
 }
