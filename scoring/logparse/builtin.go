@@ -9,7 +9,7 @@ import (
 // those of dataset rows; several repositories have a name of their own for a
 // shared format.
 func Builtin() []Parser {
-	return slices.Concat(officialParsers(), rebenchParsers())
+	return slices.Concat(officialParsers(), rebenchParsers(), multiParsers())
 }
 
 // officialParsers are those of SWE-bench, and the shell's.
@@ -72,6 +72,11 @@ func officialParsers() []Parser {
 		{"parse_log_bpmn_js", "karma, failures only", parseBpmnJS},
 		{"parse_log_openlayers", "karma and mocha, failures only", parseOpenlayers},
 		{"parse_log_eslint", "mocha, failures only", parseESLint},
+		{"junit_xml", "JUnit XML, any number of documents (ours)", parseJUnitXML},
+		{"tap", "TAP 12 to 14 with subtests (ours)", parseTAP},
+		{"ctrf", "Common Test Report Format (ours)", parseCTRF},
+		{"gotest_json", "go test -json (ours)", parseGoTestJSON},
+		{"pytest_json", "pytest-json-report or pytest-reportlog (ours)", parsePytestJSON},
 		{"harness_sh", "PASS: name, FAIL: name ... of shell tests (ours)", shellRule.parse},
 	}
 }

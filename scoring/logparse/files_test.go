@@ -1,7 +1,6 @@
 package logparse_test
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,9 +15,10 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected part of testdata files")
 
 // TestFiles runs every file of testdata. A file is a header, a blank line and
-// the raw log. The header names the parser ("parser NAME"), perhaps what it may
-// look at ("instance ID", "version V"), and then what is expected: "STATUS name"
-// in order, with quotes where a name needs them, or "raises KIND".
+// the raw log. The header names the parser ("parser NAME"; several that must
+// give the same have a line each), perhaps what it may look at ("instance ID",
+// "version V"), and then what is expected: "STATUS name" in order, with quotes
+// where a name needs them, or "raises KIND". Every parser has a file.
 func TestFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) < 20 {
@@ -36,13 +36,12 @@ func TestFiles(t *testing.T) {
 				t.Fatal("no blank line behind the header")
 			}
 			opt := logparse.Options{Dialect: logparse.V5}
-			var parser string
-			var settings, want []string
+			var parsers, settings, want []string
 			for _, line := range strings.Split(header, "\n") {
 				key, value, _ := strings.Cut(line, " ")
 				switch key {
 				case "parser":
-					parser = value
+					parsers = append(parsers, value)
 				case "instance":
 					opt.InstanceID = value
 				case "version":
@@ -53,29 +52,37 @@ func TestFiles(t *testing.T) {
 				}
 				settings = append(settings, line)
 			}
-			p, ok := logparse.Lookup(parser)
-			if !ok {
-				t.Fatalf("parser %q is not known", parser)
-			}
-			seen[parser] = true
-			res, err := p.Parse(logparse.TextMode(strings.NewReader(log)), opt)
-			got := outcome(res, err)
 			if *update {
-				var b bytes.Buffer
-				for _, l := range append(settings, got...) {
-					fmt.Fprintln(&b, l)
-				}
-				fmt.Fprintf(&b, "\n%s", log)
-				if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+				want = parseFile(t, parsers[0], log, opt)
+				content := strings.Join(append(settings, want...), "\n") + "\n\n" + log
+				if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 					t.Fatal(err)
 				}
-				return
 			}
-			if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
-				t.Errorf("got\n%s\nwant\n%s", g, w)
+			for _, name := range parsers {
+				seen[name] = true
+				got := parseFile(t, name, log, opt)
+				if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
+					t.Errorf("%s: got\n%s\nwant\n%s", name, g, w)
+				}
 			}
 		})
 	}
+	for _, p := range logparse.Builtin() {
+		if !seen[p.Name] {
+			t.Errorf("testdata has no log for %s", p.Name)
+		}
+	}
+}
+
+func parseFile(t *testing.T, name, log string, opt logparse.Options) []string {
+	t.Helper()
+	p, ok := logparse.Lookup(name)
+	if !ok {
+		t.Fatalf("parser %q is not known", name)
+	}
+	res, err := p.Parse(logparse.TextMode(strings.NewReader(log)), opt)
+	return outcome(res, err)
 }
 
 func outcome(res logparse.Result, err error) []string {
