@@ -15,7 +15,7 @@ export HARNESS_ORACLE_KEEP=${HARNESS_ORACLE_KEEP:-$(mktemp -d -t harness-oracle-
 status=0
 ./venv.sh "$HARNESS_ORACLE" 5.0.2 4.1.0 2.1.7 || status=$?
 if [ "$status" = 75 ]; then
-	echo "oracle: skipped: the package index can't be reached; nothing was compared" >&2
+	echo "oracle: skipped: the official releases can't be installed here; nothing was compared" >&2
 	rmdir "$HARNESS_ORACLE_KEEP" 2>/dev/null || true
 	exit 0
 elif [ "$status" != 0 ]; then
