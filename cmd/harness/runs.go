@@ -101,13 +101,26 @@ func (c *command) runsShowCmd() *cobra.Command {
 }
 
 func (c *command) reportCmd() *cobra.Command {
-	var out string
+	var o evalrun.ReportOptions
 	cmd := c.stored(&cobra.Command{
 		Use: "report RUN", Short: "Write the report of a run anew from what is stored, and show it",
+		Long: `Write the report of a run anew from what is stored, and show it.
+
+With --official, the run is also written as the official SWE-bench harness leaves
+one behind (logs/run_evaluation/..., run report, preds.jsonl), for tools that read
+its files. Each of several attempts is a run of its own there: RUN.a1, RUN.a2, ...`,
+		Example: `  harness report nightly-7 -o results
+  harness report nightly-7 --official submission
+  harness report nightly-7 --preds preds.jsonl`,
 	}, func(ctx context.Context, store artifacts.Store, run string) error {
-		return evalrun.Report(ctx, c.app, store, run, c.json, out)
+		o.JSON = c.json
+		return evalrun.Report(ctx, c.app, store, run, o)
 	})
-	cmd.Flags().StringVarP(&out, "output", "o", "", "copy the report to this `folder`")
+	f := cmd.Flags()
+	f.StringVarP(&o.OutDir, "output", "o", "", "copy the report to this `folder`")
+	f.StringVar(&o.Official, "official", "", "write logs and reports of the official harness's form into this `folder`")
+	f.StringVar(&o.Preds, "preds", "", "write the run's predictions to this `file`, one a line")
+	f.BoolVar(&o.Force, "force", false, "let --official and --preds replace what is there")
 	return cmd
 }
 

@@ -151,8 +151,20 @@ func copyFile(ctx context.Context, store artifacts.Store, key, to string) (err e
 	return err
 }
 
+// ReportOptions of Report: where copies go, all of them optional.
+type ReportOptions struct {
+	JSON     bool
+	OutDir   string // the report's own files
+	Official string // folder for logs and reports as the official harness leaves them
+	Preds    string // file for the run's predictions
+	Force    bool   // Official and Preds may replace what is there
+}
+
 // Report writes the report of a stored run anew, finished or not, and shows it.
-func Report(ctx context.Context, app *cli.App, store artifacts.Store, run string, asJSON bool, outDir string) error {
+func Report(ctx context.Context, app *cli.App, store artifacts.Store, run string, o ReportOptions) error {
+	if o.Force && o.Official == "" && o.Preds == "" {
+		return cli.Usage("--force goes with --official or --preds")
+	}
 	p, err := runs.Load(ctx, store, run)
 	if err != nil {
 		return err
@@ -162,7 +174,10 @@ func Report(ctx context.Context, app *cli.App, store artifacts.Store, run string
 		return err
 	}
 	noteUnfinished(app, sum, false)
-	return conclude(ctx, app, store, run, show{json: asJSON, outDir: outDir, maxMissing: missing(sum)})
+	if err := writeOfficial(ctx, app, store, p.Spec, o); err != nil {
+		return err
+	}
+	return conclude(ctx, app, store, run, show{json: o.JSON, outDir: o.OutDir, maxMissing: missing(sum)})
 }
 
 // Show prints the report of a stored run, finished or not, and changes nothing.
