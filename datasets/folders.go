@@ -16,30 +16,37 @@ import (
 // taskFolders are the forms of datasets whose tasks are folders, in the order in
 // which a folder is compared with them.
 var taskFolders = []taskFolder{
-	{tasktree.Is, tasktree.Load},
-	{harborfolder.Is, harborfolder.Load},
+	{tasktree.Is, tasktree.Splits, tasktree.Load},
+	{harborfolder.Is, func(string) ([]string, error) { return nil, nil }, harborfolder.Load},
 }
 
 // taskFolder is one form. load hands each task to add.
 type taskFolder struct {
-	is   func(dir string) bool
-	load func(ctx context.Context, dir string, o tree.Options, add func(tree.Loaded) error) error
+	is     func(dir string) bool
+	splits func(dir string) ([]string, error)
+	load   func(ctx context.Context, dir string, o tree.Options, add func(tree.Loaded) error) error
 }
 
-// resolveTasks is for a folder whose tasks are folders. A file called dataset.*
-// beside them is the dataset all the same.
+// resolveTasks is for a folder whose tasks are folders.
 func resolveTasks(dir, split string, entries []os.DirEntry) (location, bool) {
+	form := formOf(dir, entries)
+	return location{path: dir, name: dirName(dir), split: split, files: []string{dir}, tasks: form}, form != nil
+}
+
+// formOf recognises a folder of tasks; nil when it is none. A file called
+// dataset.* beside them is the dataset all the same.
+func formOf(dir string, entries []os.DirEntry) *taskFolder {
 	for _, s := range layout.Group(fileNames("", entries)) {
 		if s.Name == "dataset" {
-			return location{}, false
+			return nil
 		}
 	}
 	for i := range taskFolders {
 		if taskFolders[i].is(dir) {
-			return location{path: dir, name: dirName(dir), split: split, files: []string{dir}, tasks: &taskFolders[i]}, true
+			return &taskFolders[i]
 		}
 	}
-	return location{}, false
+	return nil
 }
 
 // readTasks reads a folder of tasks.

@@ -160,6 +160,9 @@ func Splits(path string) ([]string, error) {
 	if names, found, err := savedSplits(path); found || err != nil {
 		return names, err
 	}
+	if form := formOf(path, entries); form != nil {
+		return form.splits(path)
+	}
 	splits := layout.Group(fileNames("", entries))
 	if inside, err := os.ReadDir(filepath.Join(path, "data")); err == nil && len(splits) == 0 {
 		splits = layout.Group(fileNames("data/", inside))
