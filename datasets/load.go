@@ -295,6 +295,11 @@ func (l *loader) record(r *row, rec []byte, line int, err error) error {
 // add takes a row that was taken apart.
 func (l *loader) add(r *row, pos position) error {
 	l.rows++
+	if err := r.checkSize(l.opts.MaxRecordBytes); err != nil {
+		l.family.rows++
+		l.problem(pos, "", rowProblem{reason: err.Error(), fix: "shorten the row or remove it"})
+		return nil
+	}
 	fam, other := l.family.of(r, pos)
 	t, problems := r.build(fam)
 	l.family.row(r, fam, problems)
