@@ -28,7 +28,7 @@ var multiSWEBench = family{
 	},
 	fills: []string{"instance_id", "repo", "base_commit", "FAIL_TO_PASS", "PASS_TO_PASS", "problem_statement"},
 	fill:  (*filling).multi,
-	lacks: "Multi-SWE-bench has one log parser per repository, in its own code; add its name here as log_parser",
+	lacks: "rows of Multi-SWE-bench with a number_interval are read by parsers of their own, which are not known here; add the name of a parser as log_parser",
 }
 
 func (in *filling) multi() {
@@ -78,6 +78,10 @@ func (in *filling) multiID() {
 	}
 	if t.WorkDir == "" {
 		t.WorkDir = "/home/" + repo
+	}
+	if t.LogParser == "" && in.text("number_interval") == "" {
+		// Which of its grammars a pull request has is known where logs are read.
+		t.LogParser = "multi/" + t.Repo + ":pr-" + number
 	}
 	if t.Image == "" {
 		t.Image = strings.ToLower("mswebench/"+org+"_m_"+repo) + ":pr-" + number

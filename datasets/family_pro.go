@@ -15,7 +15,7 @@ const proLacks = "SWE-bench Pro keeps each task's run_script.sh and parser.py in
 
 // ProParser is the log parser of SWE-bench Pro's tasks. It reads the results that
 // the task's own parser wrote in the sandbox.
-const ProParser = "parse_log_swe_bench_pro"
+const ProParser = "pro_json"
 
 // pro: rows of SWE-bench Pro as published, and with its scripts joined to them.
 var pro = family{

@@ -49,7 +49,13 @@ func (in *filling) rebench2() {
 	if _, name, ok := cutRepo(t.Repo); ok && t.WorkDir == "" {
 		t.WorkDir = "/" + name
 	}
-	if c, ok := in.installConfig(); ok {
+	own := t.LogParser
+	c, ok := in.installConfig()
+	if own == "" && t.LogParser != "" {
+		// It has parsers of the names of SWE-bench's that read other logs.
+		t.LogParser = "rebench2/" + t.LogParser
+	}
+	if ok {
 		in.script(evalscript.Rebench2(t, c))
 	}
 }

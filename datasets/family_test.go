@@ -89,8 +89,8 @@ func TestFamilies(t *testing.T) {
 	}{
 		{"multi", eval.Task{
 			Family: eval.FamilyMultiSWEBench, InstanceID: "octo__calc-7", Repo: "Octo/Calc", HintsText: "try", ProblemStatement: "It burns\nLook.\n\nIt smokes",
-			FailToPass: []string{"z", "s", "n"}, PassToPass: []string{"p"}, Image: "mswebench/octo_m_calc:pr-7", WorkDir: "/home/Calc",
-		}, "run=/home/fix-run.sh", false},
+			FailToPass: []string{"z", "s", "n"}, PassToPass: []string{"p"}, Image: "mswebench/octo_m_calc:pr-7", WorkDir: "/home/Calc", LogParser: "multi/Octo/Calc:pr-7",
+		}, "run=/home/fix-run.sh", true},
 		{"live", eval.Task{
 			Family: eval.FamilyLive, Image: "starryzhang/sweb.eval.x86_64.octo_1776_calc-7:latest", LogParser: "parse_log_pytest", Language: "python", Difficulty: `{"files":1,"lines":2}`,
 		}, "\npytest -rA\n", true},
@@ -99,7 +99,7 @@ func TestFamilies(t *testing.T) {
 			Family: eval.FamilyRebench, Version: "1.2", Image: "swerebench/sweb.eval.x86_64.octo_1776_calc-7", LogParser: "parse_log_pytest", Language: "python",
 		}, "\npytest -rA t/test_a.py\n", true},
 		{"rebench2", eval.Task{
-			Family: eval.FamilyRebench2, Image: "docker.io/swerebenchv2/octo-calc:7-0a0a0a0", LogParser: "parse_log_jq", Language: "c",
+			Family: eval.FamilyRebench2, Image: "docker.io/swerebenchv2/octo-calc:7-0a0a0a0", LogParser: "rebench2/parse_log_jq", Language: "c",
 			WorkDir: "/calc", CreatedAt: "2020-12-30T03:14:33Z",
 		}, "\nmake check\n", true},
 		{"pro", eval.Task{
@@ -360,10 +360,10 @@ func TestNamedFamily(t *testing.T) {
 
 func TestNotRunnableSaysWhereToLook(t *testing.T) {
 	for name, text := range map[string]string{
-		"multi": "has no log_parser; Multi-SWE-bench has one log parser per repository", "proinfo": "run_scripts", "gym": "add setup_script",
+		"multi": "has no log_parser; rows of Multi-SWE-bench with a number_interval", "proinfo": "run_scripts", "gym": "add setup_script",
 		"multilang": "has no log_parser; a row of SWE-bench-Live whose log_parser is program text",
 	} {
-		task := loadRow(t, familyRow(name, nil))
+		task := loadRow(t, familyRow(name, map[string]any{"number_interval": "1_to_9"}))
 		err := datasets.Runnable(&task)
 		if !errors.As(err, new(*datasets.NotRunnableError)) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", name, err)

@@ -37,13 +37,16 @@ func normalise(t *eval.Task) {
 // the repository, leaves no doubt. Parsers for formats that several languages
 // share (TAP, cucumber, vitest ...) tell nothing.
 func language(t *eval.Task) string {
+	if t.Family == eval.FamilyHarbor {
+		return "" // the parser is that of the tests, whatever the task is about
+	}
 	if t.LogParser == "" {
 		if pythonRepos[t.Repo] {
 			return "python"
 		}
 		return ""
 	}
-	return parserLanguage[strings.TrimPrefix(t.LogParser, "parse_log_")]
+	return parserLanguage[strings.TrimPrefix(strings.TrimPrefix(t.LogParser, "rebench2/"), "parse_log_")]
 }
 
 var parserLanguage = func() map[string]string {
