@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"harness/eval"
 )
@@ -258,7 +259,8 @@ var mutations = []mutation{
 	{"ids of the log expected", func(m *mutator) {
 		l := m.lines()
 		for range 4 {
-			if f := strings.Fields(string(l[m.IntN(len(l))])); len(f) > 1 {
+			// An id that is not UTF-8 can't be in a dataset.
+			if f := strings.Fields(string(l[m.IntN(len(l))])); len(f) > 1 && utf8.ValidString(f[1]) {
 				m.task.FailToPass = append(m.task.FailToPass, f[1])
 			}
 		}
