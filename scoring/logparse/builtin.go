@@ -77,6 +77,7 @@ func officialParsers() []Parser {
 		{"ctrf", "Common Test Report Format (ours)", parseCTRF},
 		{"gotest_json", "go test -json (ours)", parseGoTestJSON},
 		{"pytest_json", "pytest-json-report or pytest-reportlog (ours)", parsePytestJSON},
+		{"pro_json", "what the parsers of SWE-bench Pro's tasks write (ours)", parsePro},
 		{"harness_sh", "PASS: name, FAIL: name ... of shell tests (ours)", shellRule.parse},
 	}
 }
@@ -90,9 +91,10 @@ var builtin = func() map[string]Parser {
 }()
 
 // Lookup finds a parser by the name that dataset rows use, e.g.
-// "parse_log_django".
+// "parse_log_django". A task of Multi-SWE-bench names its pull request instead:
+// multi/ORG/REPO:pr-NUMBER.
 func Lookup(name string) (Parser, bool) {
-	p, ok := builtin[name]
+	p, ok := builtin[resolve(name)]
 	return p, ok
 }
 
