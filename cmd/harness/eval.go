@@ -54,7 +54,7 @@ it running. The same --run-id again goes on where an interrupted run stopped.`,
 	f.StringSliceVarP(&o.IDs, "instance", "i", nil, "only these `ids` (repeat, or separate with commas)")
 	f.StringVar(&o.Filter, "filter", "", "only tasks for which this `expression` holds, e.g. 'repo == \"django/django\"'")
 	f.IntVar(&o.Attempts, "attempts", 1, "independent attempts for each task")
-	f.StringVar(&o.Profile, "profile", "swebench", "grading profile")
+	f.StringVar(&o.Profile, "profile", "", "grading profile (default: that of the dataset's family, swebench for SWE-bench's own)")
 	f.StringVar(&o.Runtime, "runtime", "runsc", "sandbox runtime: runsc (gVisor) or runc")
 	f.DurationVar(&timeout, "timeout", time.Duration(limits.WallSeconds)*time.Second, "wall-clock limit of a task's tests")
 	f.Float64Var(&limits.CPUs, "cpus", limits.CPUs, "cores for each sandbox")

@@ -39,7 +39,7 @@ type Options struct {
 	Gold, Noop  bool
 
 	RunID    string
-	Profile  string
+	Profile  string // "" for that of the dataset's family
 	Runtime  string
 	Network  string
 	Limits   eval.Limits
@@ -190,9 +190,10 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 	if err := o.check(); err != nil {
 		return req, &cli.UsageError{Err: err}
 	}
-	profile, err := grade.ByName(o.Profile)
-	if err != nil {
-		return req, &cli.UsageError{Err: err}
+	if o.Profile != "" {
+		if _, err := grade.ByName(o.Profile); err != nil {
+			return req, &cli.UsageError{Err: err}
+		}
 	}
 	ds, err := datasets.Load(ctx, DatasetPath(o.Session, o.Dataset), datasets.Options{Split: o.Split})
 	if err != nil {
@@ -212,6 +213,10 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 			return req, &cli.UsageError{Err: err}
 		}
 	}
+	profile, err := o.profile(req.Tasks)
+	if err != nil {
+		return req, &cli.UsageError{Err: err}
+	}
 	req.Spec = eval.RunSpec{
 		Dataset: ds.Name, DatasetDigest: ds.Digest, Split: ds.Split,
 		Profile: profile.Name, Recipe: profile.Recipe, Limits: o.Limits,
@@ -229,6 +234,23 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 		return req, &cli.UsageError{Err: err}
 	}
 	return req, nil
+}
+
+// profile is the one that was asked for, or that of the tasks' family.
+func (o *Options) profile(tasks []eval.Task) (grade.Profile, error) {
+	p := grade.ForFamily(tasks[0].Family)
+	if o.Profile != "" {
+		var err error
+		if p, err = grade.ByName(o.Profile); err != nil {
+			return p, err
+		}
+	}
+	for i := range tasks {
+		if err := p.Fits(&tasks[i]); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
 }
 
 func (o *Options) check() error {
