@@ -67,6 +67,7 @@ func (a *Activities) evaluate(ctx context.Context, e *entry, in EvaluateInput) (
 	} else if err := a.grade(ctx, e, profile, *in.Report, &res); err != nil {
 		return res, err
 	}
+	res.Calibrated = e.Calibration.In(res.Exec.ImageDigest)
 	res.EndedAt = a.now().UTC()
 	res.Phases = append(res.Phases, eval.Phase{
 		Name: eval.PhaseEvaluate, StartedAt: start, Seconds: res.EndedAt.Sub(start).Seconds(),

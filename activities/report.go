@@ -36,7 +36,28 @@ func (a *Activities) Report(ctx context.Context, in ReportInput) (Reported, erro
 // BuildReport writes the report files of a run from its stored results, finished
 // or not, without Temporal.
 func BuildReport(ctx context.Context, store artifacts.Store, spec eval.RunSpec, opts reports.Options) (reports.Summary, error) {
+	opts, err := WithCalibration(ctx, store, spec, opts)
+	if err != nil {
+		return reports.Summary{}, err
+	}
 	return reports.Build(ctx, store, spec, Results(ctx, store, spec), opts)
+}
+
+// WithCalibration adds the calibration that the run froze, if it has one.
+func WithCalibration(ctx context.Context, store artifacts.Store, spec eval.RunSpec, opts reports.Options) (reports.Options, error) {
+	if spec.Calibration == nil {
+		return opts, nil
+	}
+	rc, err := artifacts.OpenRef(ctx, store, *spec.Calibration)
+	if err != nil {
+		return opts, storeError("read the calibration of run "+spec.RunID, err)
+	}
+	defer rc.Close()
+	opts.Calibration, err = reports.ReadCalibration(ctx, rc, spec.Calibration.Key, opts.TempDir, spec.Runtime)
+	if err != nil {
+		return opts, fmt.Errorf("report of run %s: %w", spec.RunID, err)
+	}
+	return opts, nil
 }
 
 // readers is how many results are read from the store at once.
@@ -121,7 +142,7 @@ func missingTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec,
 	res := eval.TrialResult{
 		Schema: 1, TrialID: id, Repo: task.Repo, Language: task.Language, Difficulty: task.Difficulty,
 		Outcome: eval.Cancelled, Limits: task.Limits.Apply(spec.Limits),
-		Reason: "the trial has not been finished", ErrorClass: ClassNotFinished,
+		Reason: "the trial has not been finished", ErrorClass: ClassNotFinished, Calibrated: e.Calibration.In(""),
 	}
 	last := 0
 	for dir, err := range store.Dirs(ctx, eval.TrialPrefix(id)) {

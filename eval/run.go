@@ -40,6 +40,10 @@ type RunSpec struct {
 	Shards    []Ref    `json:"shards"`   // Shard documents, in order
 	Coverage  Coverage `json:"coverage"` // how the predictions met the dataset
 
+	// Calibration is the calibration table that the report sets resolved tasks
+	// against; nil when there is none that fits.
+	Calibration *Ref `json:"calibration,omitempty"`
+
 	HarnessVersion string    `json:"harness_version"`
 	CreatedAt      time.Time `json:"created_at"`
 }
@@ -75,6 +79,26 @@ type ShardEntry struct {
 	// BudgetSeconds bounds one physical execution: set-up, tests and clean-up
 	// under the task's own limits.
 	BudgetSeconds int64 `json:"budget_seconds"`
+	// Calibration is what the run's calibration says of the task; nil when it says
+	// nothing, or speaks of another form of the task.
+	Calibration *TaskCalibration `json:"calibration,omitempty"`
+}
+
+// TaskCalibration is the judgement on a task under the run's runtime.
+type TaskCalibration struct {
+	Calibrated bool `json:"calibrated"`
+	// ImageDigest is the image that was calibrated, "" when not known.
+	ImageDigest string `json:"image_digest,omitempty"`
+}
+
+// In returns whether the task is calibrated in the image; nil when nobody looked
+// there. An image that is not known is taken to be the calibrated one.
+func (c *TaskCalibration) In(image string) *bool {
+	if c == nil || image != "" && c.ImageDigest != "" && image != c.ImageDigest {
+		return nil
+	}
+	known := c.Calibrated
+	return &known
 }
 
 // Ref names stored bytes: a key of the artifact store, their SHA-256 (hex) and

@@ -35,6 +35,8 @@ type Options struct {
 	EndedAt time.Time
 	// TempDir is where files are made before they are published; "" means the system's.
 	TempDir string
+	// Calibration is the run's, read for its runtime; nil when it has none.
+	Calibration *Calibration
 
 	specDigest string
 }
@@ -95,7 +97,7 @@ func build(ctx context.Context, store artifacts.Store, spec eval.RunSpec, trials
 		return Summary{}, err
 	}
 
-	count, files, err := writeTables(ctx, dir, spec, sp)
+	count, files, err := writeTables(ctx, dir, spec, sp, opts.Calibration)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -142,7 +144,7 @@ func build(ctx context.Context, store artifacts.Store, spec eval.RunSpec, trials
 }
 
 // writeTables makes the five tables that have rows of trials.
-func writeTables(ctx context.Context, dir string, spec eval.RunSpec, sp *spool) (_ *tally, _ []File, err error) {
+func writeTables(ctx context.Context, dir string, spec eval.RunSpec, sp *spool, cal *Calibration) (_ *tally, _ []File, err error) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	// Messages and details are volatile, so their size may not decide where a row
 	// group ends: count each as if it were as long as it may be.
@@ -172,7 +174,7 @@ func writeTables(ctx context.Context, dir string, spec eval.RunSpec, sp *spool) 
 	}
 	defer phases.close()
 
-	count := newTally(spec)
+	count := newTally(spec, cal)
 	for t, err := range sp.sorted() {
 		if err == nil {
 			err = ctx.Err()

@@ -24,6 +24,7 @@ const (
 	budgetInfra      = 10 << 10
 	budgetTampered   = 8 << 10
 	budgetCoverage   = 1 << 10 // each line
+	budgetCalibrated = 2 << 10 // each list
 )
 
 // writeMarkdown writes summary.md. Text of candidates and of input files is
@@ -59,6 +60,7 @@ func writeMarkdown(w io.Writer, s Summary, unresolved []attempt, unresolvedCount
 	b.WriteString("\n")
 
 	writeCoverage(&b, s)
+	writeCalibration(&b, h.Calibration)
 	writeInfra(&b, h.InfraErrors)
 	writeTampered(&b, h.Tampered)
 	writeUnresolved(&b, unresolved, unresolvedCount)
@@ -171,11 +173,15 @@ type rateRow struct {
 	rate Rate
 }
 
-// rateRows are the rates to print: both denominators always, the others where
-// they say something else.
+// rateRows are the rates to print: both denominators always, that of calibrated
+// tasks with a calibration, the others where they say something else.
 func rateRows(s Summary) []rateRow {
 	r := s.Harness.Rates
-	rows := []rateRow{{"all", r.All}, {"without infra errors", r.WithoutInfraErrors}}
+	rows := []rateRow{{"all", r.All}}
+	if c := s.Harness.Calibration; c != nil {
+		rows = append(rows, rateRow{"calibrated tasks only", c.Resolved})
+	}
+	rows = append(rows, rateRow{"without infra errors", r.WithoutInfraErrors})
 	if s.Harness.Attempts != s.Harness.Tasks || r.All.Of != r.AllTasks.Of {
 		name := "all selected tasks"
 		if manyAttempts(s) {

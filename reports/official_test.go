@@ -22,7 +22,7 @@ import (
 // summarize counts trials without writing files.
 func summarize(spec eval.RunSpec, trials ...eval.TrialResult) Summary {
 	slices.SortFunc(trials, func(a, b eval.TrialResult) int { return compareTrials(a.TrialID, b.TrialID) })
-	count := newTally(spec)
+	count := newTally(spec, nil)
 	for i := range trials {
 		count.add(&trials[i])
 	}

@@ -31,7 +31,7 @@ func RenderTable(w io.Writer, s Summary, width int) error {
 	}
 	lines = append(lines, align(rows)...)
 
-	notes := coverageNotes(s)
+	notes := append(coverageNotes(s), calibrationNotes(h.Calibration)...)
 	if len(h.Tampered) > 0 {
 		notes = append(notes, fmt.Sprintf("tamper flags on %d %s", len(h.Tampered), unitOf(s)))
 	}

@@ -50,6 +50,9 @@ type Harness struct {
 	Rates    Rates         `json:"rates"`
 	Coverage eval.Coverage `json:"coverage"`
 
+	// Calibration is how the run meets its calibration; nil when it has none.
+	Calibration *CalibrationSummary `json:"calibration,omitempty"`
+
 	InfraErrors []InfraFault `json:"infra_errors"`
 	Tampered    []Tampered   `json:"tampered"`
 
@@ -87,6 +90,55 @@ type Rates struct {
 	WithoutInfraErrors Rate `json:"without_infra_errors"` // our own faults left out too
 	AllTasks           Rate `json:"all_tasks"`            // first attempts over all selected tasks, with or without a result
 	AnyAttempt         Rate `json:"any_attempt"`          // tasks that at least one attempt resolved, over tasks with a result
+}
+
+// CalibrationSummary sets the run against its calibration. None of it changes an
+// outcome.
+type CalibrationSummary struct {
+	CalibrationFacts
+	SHA256         string `json:"sha256"` // of the calibration file
+	Runtime        string `json:"runtime"`
+	RuntimeVersion string `json:"runtime_version,omitempty"`
+	Tasks          int    `json:"tasks"` // calibrated tasks of the run
+	// Resolved and ResolvedAll count the same attempts, once on calibrated tasks
+	// only and once on all; both leave cancelled ones out.
+	Resolved    Rate         `json:"resolved"`
+	ResolvedAll Rate         `json:"resolved_all"`
+	LeftOut     []LeftOut    `json:"left_out"`    // tasks of the run that are not calibrated
+	Quarantined []Quarantine `json:"quarantined"` // tests of the run's tasks, those of tasks left out included
+	// OnlyQuarantined are attempts that are not resolved, where each test that
+	// stands against them is quarantined.
+	OnlyQuarantined []OnlyQuarantined `json:"only_quarantined"`
+}
+
+// LeftOut is a task that is not calibrated, and why: reasons of the calibration,
+// ReasonChanged or ReasonAbsent.
+type LeftOut struct {
+	InstanceID string   `json:"instance_id"`
+	Reasons    []string `json:"reasons"`
+}
+
+// Why a task is left out although its calibration does not say so.
+const (
+	ReasonAbsent  = "not_in_calibration"
+	ReasonChanged = "changed_since_calibration" // the task, or its image
+)
+
+// Quarantine is a test that decides its task and should not be believed.
+type Quarantine struct {
+	InstanceID string   `json:"instance_id"`
+	Test       string   `json:"test"`
+	Group      string   `json:"group"`
+	Reasons    []string `json:"reasons"`
+	// FlakeRate is the higher one of the gold and the unpatched repeats.
+	FlakeRate *float64 `json:"flake_rate"`
+}
+
+// OnlyQuarantined is an attempt that failed by quarantined tests alone.
+type OnlyQuarantined struct {
+	InstanceID string   `json:"instance_id"`
+	Attempt    int      `json:"attempt"`
+	Tests      []string `json:"tests"`
 }
 
 // InfraFault names an attempt that has no result for a reason of ours.

@@ -23,6 +23,8 @@ type tally struct {
 	anyKnown  int // tasks of which some attempt has a result
 	task      taskState
 
+	calibration *calibrationTally // nil without one
+
 	earliest, latest time.Time
 	unresolved       []attempt // for people, at most maxListed
 	unresolvedCount  int
@@ -38,6 +40,8 @@ type attempt struct {
 	flags        []string
 	official     *eval.OfficialReport
 	class, fault string
+	calibrated   *bool
+	quarantined  []string // the tests that failed it, if all of them are quarantined
 }
 
 type taskState struct {
@@ -45,8 +49,11 @@ type taskState struct {
 	solved, known bool
 }
 
-func newTally(spec eval.RunSpec) *tally {
+func newTally(spec eval.RunSpec, cal *Calibration) *tally {
 	t := &tally{phases: map[string]*PhaseTime{}, lists: map[eval.List][]string{}}
+	if cal != nil {
+		t.calibration = newCalibrationTally(cal)
+	}
 	h := &t.sum.Harness
 	h.Schema = 1
 	h.Outcomes = map[string]int{}
@@ -72,6 +79,9 @@ func (t *tally) add(r *eval.TrialResult) {
 	}
 	if len(r.Verdicts) > 0 {
 		a.official = r.Verdicts[0].Official // the first rules are the run's own, others are second opinions
+	}
+	if a.calibrated = r.Calibrated; t.calibration != nil {
+		a.quarantined = t.calibration.onlyQuarantined(r)
 	}
 	t.pending = a
 
@@ -129,6 +139,10 @@ func (t *tally) finishAttempt() {
 	}
 	if len(a.flags) > 0 {
 		h.Tampered = append(h.Tampered, Tampered{a.id.InstanceID, a.id.Attempt, a.outcome, a.flags})
+	}
+
+	if t.calibration != nil {
+		t.calibration.attempt(a)
 	}
 
 	if t.task.id != a.id.InstanceID {
@@ -217,6 +231,9 @@ func (t *tally) summary(spec eval.RunSpec, opts Options) Summary {
 		AnyAttempt:         newRate(t.anySolved, t.anyKnown),
 	}
 	h.Phases = phaseTimes(t.phases)
+	if t.calibration != nil {
+		h.Calibration = t.calibration.summary(h.Rates.All)
+	}
 	return *s
 }
 

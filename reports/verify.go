@@ -29,15 +29,19 @@ func Verify(path string) error {
 		return err
 	}
 	defer t.close()
+	return t.verifySelf(context.Background())
+}
+
+func (t *tableReader) verifySelf(ctx context.Context) error {
 	raw := t.reader.MetaData().KeyValueMetadata().FindValue(contentsKey)
 	if raw == nil {
-		return fmt.Errorf("verify %s: it has no %q record, so it was not written by the harness", path, contentsKey)
+		return fmt.Errorf("verify %s: it has no %q record, so it was not written by the harness", t.path, contentsKey)
 	}
 	var want Contents
 	if err := json.Unmarshal([]byte(*raw), &want); err != nil {
-		return fmt.Errorf("verify %s: %w: its %q record can't be read: %w", path, ErrDamaged, contentsKey, err)
+		return fmt.Errorf("verify %s: %w: its %q record can't be read: %w", t.path, ErrDamaged, contentsKey, err)
 	}
-	return t.verify(context.Background(), want)
+	return t.verify(ctx, want)
 }
 
 // verifyAgainst is Verify against what the writer remembers instead of what the file says.
@@ -59,7 +63,10 @@ type tableReader struct {
 	schema *arrow.Schema
 }
 
-func openTable(path string) (t *tableReader, err error) {
+func openTable(path string) (*tableReader, error) { return openTableAs(path, path) }
+
+// openTableAs opens the file at path that errors call by another name.
+func openTableAs(path, name string) (t *tableReader, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open table: %w", err)
@@ -71,7 +78,7 @@ func openTable(path string) (t *tableReader, err error) {
 		}
 		if err != nil {
 			f.Close()
-			err = fmt.Errorf("open table %s: %w: %w", path, ErrDamaged, err)
+			err = fmt.Errorf("open table %s: %w: %w", name, ErrDamaged, err)
 		}
 	}()
 	r, err := file.NewParquetReader(f)
@@ -86,7 +93,7 @@ func openTable(path string) (t *tableReader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tableReader{path: path, file: f, reader: r, arrow: a, schema: s}, nil
+	return &tableReader{path: name, file: f, reader: r, arrow: a, schema: s}, nil
 }
 
 func (t *tableReader) close() { t.file.Close() }

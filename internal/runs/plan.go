@@ -28,6 +28,9 @@ type Request struct {
 	// Patch returns the candidate's patch for a task; nil for an empty prediction.
 	// It is not asked for a no-op.
 	Patch func(*eval.Task) *string
+	// Calibration returns what the spec's calibration says of a task by the digest
+	// of its canonical JSON; nil, as a func and as an answer, for nothing.
+	Calibration func(instance, digest string) *eval.TaskCalibration
 }
 
 // ErrDifferent: the run id is taken by a run with another spec.
@@ -129,8 +132,14 @@ func storeTask(ctx context.Context, store artifacts.Store, spec *eval.RunSpec, t
 	if err != nil {
 		return e, err
 	}
-	if e.Task, err = artifacts.PutCAS(ctx, store, data); err != nil || e.Noop {
+	if e.Task, err = artifacts.PutCAS(ctx, store, data); err != nil {
 		return e, err
+	}
+	if req.Calibration != nil {
+		e.Calibration = req.Calibration(task.InstanceID, e.Task.SHA256)
+	}
+	if e.Noop {
+		return e, nil
 	}
 	if patch := req.Patch(task); patch != nil && *patch != "" {
 		ref, err := artifacts.PutCAS(ctx, store, []byte(*patch))
