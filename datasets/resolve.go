@@ -140,11 +140,12 @@ func resolveSplits(dir, split string, entries []os.DirEntry) (location, error) {
 	return location{}, fmt.Errorf("load dataset %s: it holds several splits (%s); say which with --split, or give the file that is meant", dir, strings.Join(layout.Names(splits), ", "))
 }
 
-// fileNames leaves out directories: what they hold is not looked at.
+// fileNames leaves out directories, since what they hold is not looked at, and a
+// calibration, which lies beside the dataset that it is about.
 func fileNames(prefix string, entries []os.DirEntry) []string {
 	var out []string
 	for _, e := range entries {
-		if !e.IsDir() {
+		if !e.IsDir() && !IsCalibration(e.Name()) {
 			out = append(out, prefix+e.Name())
 		}
 	}
