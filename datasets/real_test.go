@@ -14,6 +14,7 @@ import (
 	"harness/datasets"
 	"harness/eval"
 	"harness/internal/checkout"
+	"harness/scoring/logparse"
 )
 
 // Every row of every file of the real data loads, or what is wrong with it is
@@ -63,8 +64,12 @@ func TestRealDatasetsLoad(t *testing.T) {
 				if task.Family != tt.family {
 					t.Fatalf("%s is of family %q, want %q", task.InstanceID, task.Family, tt.family)
 				}
-				if datasets.Runnable(task) == nil {
-					runnable++
+				if datasets.Runnable(task) != nil {
+					continue
+				}
+				runnable++
+				if _, ok := logparse.Lookup(task.LogParser); !ok {
+					t.Errorf("%s: parser %q is not known", task.InstanceID, task.LogParser)
 				}
 			}
 			if runnable != tt.runnable {
