@@ -102,6 +102,8 @@ var (
 		"ModuleNotFoundError: No module named 'x'", "Cannot find module 'y'", "Error: Failed to launch the browser process!", "Cannot start ChromeHeadless",
 		"Missing X server or $DISPLAY", "Could not resolve host: github.com", "Temporary failure in name resolution", "getaddrinfo EAI_AGAIN x",
 		"Cannot connect to the Docker daemon", "No space left on device", "Timeout error: 1800 seconds exceeded.", "net::ERR_NAME_NOT_RESOLVED",
+		"Failed to connect to the bus: x", "cannot open display: :99", "unable to open X display", "Error response from daemon: x", "MODULE_NOT_FOUND",
+		"Timeout error: seconds exceeded", "Timeout error: ٣ seconds exceeded", "killed", "OutOfMemoryErro",
 	}
 	markerLines = []string{
 		"+ : '>>>>> Start Test Output'", "+ : '>>>>> End Test Output'", ">>>>> Start Test Output", ">>>>> End Test Output", "x>>>>> End Test Outputy",
@@ -228,6 +230,7 @@ var mutations = []mutation{
 	{"exit code behind the end", func(m *mutator) { m.log = append(m.log, m.pick(exitLines)+"\n"...) }, false},
 	{"signs of a run", func(m *mutator) { m.insert(evidenceLines...) }, false},
 	{"signs of a fault", func(m *mutator) { m.insert(infraLines...) }, false},
+	{"signs inside lines", func(m *mutator) { m.insertBytes(append(slices.Clone(evidenceLines), infraLines...)...) }, false},
 	{"no results, signs of a fault", func(m *mutator) {
 		l := slices.DeleteFunc(m.lines(), func(l []byte) bool {
 			return slices.ContainsFunc(statusWords, func(w string) bool { return bytes.Contains(l, []byte(w)) })
