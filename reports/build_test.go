@@ -3,6 +3,7 @@ package reports
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -229,5 +230,20 @@ func TestOtherTestsAreSortedByName(t *testing.T) {
 	}
 	if want := []string{"q", "a", "b", "z"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A reward that the task's own tests gave stands as it is; nothing else of a
+// number does.
+func TestReward(t *testing.T) {
+	trials := []eval.TrialResult{trial("r1", "a", eval.Unresolved), trial("r1", "b", eval.Unresolved), trial("r1", "c", eval.Resolved)}
+	trials[0].Verdicts[0].Reward = some(0.25)
+	trials[1].Verdicts[0].Reward = some(math.NaN())
+	store := newMemStore()
+	mustBuild(t, store, testSpec("r1", len(trials)), each(trials...))
+	for i, row := range readRows(t, store.file(t, "r1", FileTrials)) {
+		if want := []string{"0.25", "0", "1"}[i]; row["reward"] != want {
+			t.Errorf("reward of %s is %v, want %s", row["instance_id"], row["reward"], want)
+		}
 	}
 }

@@ -59,6 +59,7 @@ func cleanTrial(run string, t eval.TrialResult) (eval.TrialResult, error) {
 		v.Recipe = storedText(v.Recipe, maxWord)
 		v.Rules = storedText(v.Rules, maxWord)
 		v.Flags = sortedWords(v.Flags)
+		v.Reward = finite(v.Reward)
 		if v.Official != nil {
 			o := *v.Official
 			o.TestsStatus = nil

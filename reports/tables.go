@@ -82,10 +82,12 @@ func trialColumns() []column[trialRow] {
 			}
 			return some(r.Outcome == eval.Resolved)
 		}).null(noResult),
-		floats("reward", "1 for resolved, else 0", func(r R) *float64 {
+		floats("reward", "what the task's own tests gave, 0 to 1, where they give a reward; else 1 for resolved and 0 otherwise", func(r R) *float64 {
 			switch {
 			case missing(r.Outcome):
 				return nil
+			case len(r.Verdicts) > 0 && r.Verdicts[0].Reward != nil:
+				return r.Verdicts[0].Reward
 			case r.Outcome == eval.Resolved:
 				return some(1.0)
 			}
