@@ -16,8 +16,8 @@ func TestSpecTable(t *testing.T) {
 			versions += len(s.Versions)
 		}
 	}
-	if len(all) != 64 || versions != 671 {
-		t.Errorf("%d repositories, %d versions", len(all), versions)
+	if len(all) < 64 || versions < 671 {
+		t.Errorf("%d repositories, %d versions, want at least 64, 671", len(all), versions)
 	}
 }
 
