@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 )
@@ -57,19 +56,13 @@ func (n *docNode) each(kind string, f func(*docNode)) {
 	}
 }
 
-var blanks = strings.NewReplacer("\n", " ", "\t", " ")
-
 // doctestCases returns the test cases in document order.
 func doctestCases(doc string) ([]*docNode, error) {
-	const maxDepth = 1000
-	// White space in a value is blanks to a reader of XML, unless it is written as
-	// a reference. Only values are looked at here, so all of it can become blanks.
-	d := xml.NewDecoder(strings.NewReader(blanks.Replace(doc)))
+	d := newStrictXML(doc)
 	root := &docNode{}
 	path := []*docNode{root} // nil for elements that do not matter
-	spaces := xmlSpaces{"": {}}
 	for {
-		tok, err := d.Token()
+		tok, err := d.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -78,12 +71,6 @@ func doctestCases(doc string) ([]*docNode, error) {
 		}
 		switch t := tok.(type) {
 		case xml.StartElement:
-			if len(path) > maxDepth {
-				return nil, errors.New("elements are nested too deeply")
-			}
-			if err := spaces.check(t); err != nil {
-				return nil, err
-			}
 			var node *docNode
 			switch {
 			case t.Name.Space != "":
@@ -115,36 +102,6 @@ func doctestCases(doc string) ([]*docNode, error) {
 	var cases []*docNode
 	root.each("TestCase", func(n *docNode) { cases = append(cases, n) })
 	return cases, nil
-}
-
-// xmlSpaces are the name spaces that a document has declared so far. Python's
-// reader stops at a prefix without one and at a repeated attribute; Go's does not.
-type xmlSpaces map[string]struct{}
-
-func (s xmlSpaces) check(t xml.StartElement) error {
-	seen := make(map[xml.Name]struct{}, len(t.Attr))
-	for _, a := range t.Attr {
-		if _, twice := seen[a.Name]; twice {
-			return fmt.Errorf("attribute %q is given twice", a.Name.Local)
-		}
-		seen[a.Name] = struct{}{}
-		if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" {
-			s[a.Value] = struct{}{}
-		}
-	}
-	if _, ok := s[t.Name.Space]; !ok {
-		return fmt.Errorf("prefix %q is not declared", t.Name.Space)
-	}
-	return nil
-}
-
-func attribute(t xml.StartElement, name string) (string, bool) {
-	for _, a := range t.Attr {
-		if a.Name.Local == name {
-			return a.Value, true
-		}
-	}
-	return "", false
 }
 
 // parsePrismJS reads mocha's JSON reporter: one document behind each traced

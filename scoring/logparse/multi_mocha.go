@@ -1,6 +1,9 @@
 package logparse
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // mochaDocuments reads mocha's JSON reporter. Every JSON object of a log must be
 // such a document.
@@ -13,14 +16,17 @@ type mochaDocuments struct {
 // mochaLists are a document's lists of tests.
 var mochaLists = map[string]testSet{"passes": inPassed, "failures": inFailed, "pending": inSkipped, "tests": 0}
 
-// mochaParts are what a document must have.
-var mochaParts = []string{"stats", "tests", "pending", "failures", "passes"}
+// mochaParts are what a document must have, mochaStats what its stats must.
+var (
+	mochaParts = []string{"stats", "tests", "pending", "failures", "passes"}
+	mochaStats = []string{"suites", "tests", "passes", "pending", "failures", "start", "end", "duration"}
+)
 
 const mochaRebuild = "Building new"
 
 func (d mochaDocuments) parse(in *input) error {
-	lines := &joinedLines{log: in.log}
-	required := []string{"title", "fullTitle", "currentRetry"}
+	lines := &joinedLines{log: in.log, yarn: d.files}
+	required := []string{"title", "fullTitle", "currentRetry", "err"}
 	if d.files {
 		lines.restart = mochaRebuild
 		required = append(required, "file")
@@ -29,7 +35,7 @@ func (d mochaDocuments) parse(in *input) error {
 	m.restart()
 	scan := in.bytes()
 	scan.r.Reset(lines)
-	s := &jsonScan{byteScan: scan, want: append(required, mochaParts...), object: m.object, restart: m.restart}
+	s := &jsonScan{byteScan: scan, want: slices.Concat(required, mochaParts, mochaStats), object: m.object, restart: m.restart}
 	if err := s.documents(m.end); err != nil {
 		return err
 	}
@@ -69,8 +75,11 @@ func (m *mochaReader) require(f jsonFields, fields []string) {
 
 func (m *mochaReader) object(path []string, f jsonFields) {
 	m.objects++
-	if len(path) == 0 {
+	switch {
+	case len(path) == 0:
 		m.require(f, mochaParts)
+	case len(path) == 1 && path[0] == "stats":
+		m.require(f, mochaStats)
 	}
 	if len(path) != 2 || path[1] != "" {
 		return
@@ -114,13 +123,16 @@ func (m *mochaReader) end(complete bool) error {
 	return nil
 }
 
-// joinedLines is a log without its line ends and without lines that tools write
-// between those of a document. Where restart first occurs it has a NUL.
+// joinedLines is a log without its line ends and without what tools write between
+// the lines of a document. Where restart first occurs it has a NUL.
 type joinedLines struct {
 	log     *LineReader
+	yarn    bool // the tool is yarn; else it is one that measures coverage
 	restart string
 	rest    []byte
 }
+
+var yarnFailure = re(`error Command failed with exit code \d+\.`)
 
 func (j *joinedLines) Read(p []byte) (int, error) {
 	for len(j.rest) == 0 {
@@ -128,7 +140,10 @@ func (j *joinedLines) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if bytes.HasPrefix(line, []byte("Writing ")) || len(line) > 0 && len(bytes.Trim(line, "=")) == 0 {
+		switch {
+		case j.yarn:
+			line = yarnFailure.ReplaceAllLiteral(line, nil)
+		case bytes.HasPrefix(line, []byte("Writing ")), len(line) > 0 && len(bytes.Trim(line, "=")) == 0:
 			continue
 		}
 		j.rest = bytes.ReplaceAll(line, []byte{0}, []byte{1}) // neither may stand in JSON

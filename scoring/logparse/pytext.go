@@ -143,6 +143,12 @@ const (
 	reWord  = `_\p{L}\p{N}`
 )
 
+// Places where Python's \b holds beside a word; unlike it, they take a character.
+const (
+	reWordBegin = `(?:^|[^` + reWord + `])`
+	reWordEnd   = `(?:$|[^` + reWord + `])`
+)
+
 var reClasses = strings.NewReplacer(
 	`\\`, `\\`,
 	`\s`, "["+reSpace+"]", `\S`, "[^"+reSpace+"]",

@@ -128,10 +128,11 @@ func rebenchParsers() []Parser {
 	return ps
 }
 
-// rebenchTimes are the times that runners write behind or into a name.
+// rebenchTimes are the times that runners write behind or into a name. What a
+// group matches stays.
 var rebenchTimes = []*regexp.Regexp{
 	re(`(?i)\s*\[\s*\d+(?:\.\d+)?\s*(?:ms|s)\s*\]\s*$`),
-	re(`(?i)\s+in\s+\d+(?:\.\d+)?\s+(?:msec|sec)\b`),
+	re(`(?i)\s+in\s+\d+(?:\.\d+)?\s+(?:msec|sec)(` + reWordEnd + `)`),
 	re(`(?i)\s*\(\s*\d+(?:\.\d+)?\s*(?:ms|s)\s*\)\s*$`),
 }
 
@@ -139,7 +140,7 @@ var rebenchTimes = []*regexp.Regexp{
 // a log and of a row alike, before it compares them.
 func StripTimes(name string) string {
 	for _, t := range rebenchTimes {
-		name = t.ReplaceAllLiteralString(name, "")
+		name = t.ReplaceAllString(name, "$1")
 	}
 	return strip(name)
 }

@@ -13,12 +13,12 @@ var cppV2Cases = lineCases{
 
 var (
 	botanGroup  = re(`(?i)^(.*?)\s+ran\s+(\d+)\s+tests\s+in\s+(?:\d|\.)+\s+(?:msec|sec)\s+(.+)$`)
-	botanFailed = re(`(?i)\bfailed\b`)
+	botanFailed = re(reWordBegin + `(?i:failed)` + reWordEnd)
 	cppV3Test   = re(`^(?:\[[0-9]+/[0-9]+\]\s*)?(.*?)\s*\.\.\.\s*(?:\w+)$`)
 	cppV3Words  = []lineCase{
-		{pattern: re(`(?i)\bSKIPPED\b`), status: Skipped},
-		{pattern: re(`(?i)\b(?:FAILED|FAIL|Failure)\b`), status: Failed},
-		{pattern: re(`(?i)\b(?:OK|PASSED)\b`), status: Passed},
+		{pattern: re(reWordBegin + `(?i:SKIPPED)` + reWordEnd), status: Skipped},
+		{pattern: re(reWordBegin + `(?i:FAILED|FAIL|Failure)` + reWordEnd), status: Failed},
+		{pattern: re(reWordBegin + `(?i:OK|PASSED)` + reWordEnd), status: Passed},
 	}
 )
 
@@ -56,7 +56,7 @@ func parseCppV3(in *input) error {
 	})
 }
 
-var ctestLine = re(`(?i)^\s*\d+/\d+\s+Test\s+#\d+:\s+(.+?)\s+\.+\s+(Passed|Failed|Skipped|Timeout)\b`)
+var ctestLine = re(`(?i)^\s*\d+/\d+\s+Test\s+#\d+:\s+(.+?)\s+\.+\s+(Passed|Failed|Skipped|Timeout)` + reWordEnd)
 
 func parseCppV4(in *input) error {
 	return in.eachPyLine(func(line string) error {

@@ -8,7 +8,7 @@ var (
 	tastyWords = map[string]string{
 		"OK": Passed, "PASS": Passed, "FAIL": Failed, "ERROR": Error, "SKIP": Skipped, "PENDING": Skipped,
 	}
-	tastyTest = re(`^\s*(.+?)\s*:\s*(OK|PASS|FAIL|ERROR|SKIP|PENDING)(?:\b|\s|$)`)
+	tastyTest = re(`^\s*(.+?)\s*:\s*(OK|PASS|FAIL|ERROR|SKIP|PENDING)` + reWordEnd)
 
 	haskellCases = lineCases{
 		cases: []lineCase{
@@ -51,7 +51,7 @@ const (
 var (
 	hspecHeader  = re(`^\s*\d+\)\s+(.*)$`)
 	hspecFailed  = re(`^(.*?)\s+FAILED\s*\[\d+\]$`)
-	hspecPending = re(`(?i)^(.*?)\s+(?:PENDING|SKIPPED)\b.*$`)
+	hspecPending = re(`(?i)^(.*?)\s+(?:PENDING|SKIPPED)` + reWordEnd)
 	hspecEnds    = []string{"To rerun use:", "Randomized with seed", "Finished in ", "Test suite "}
 	hspecNoise   = []string{
 		"Downloading", "Building", "Installing", "Completed", "Starting", "Preprocessing", "Configuring", "Linking",

@@ -38,19 +38,19 @@ var (
 		patterns []*regexp.Regexp
 	}{
 		{Failed, []*regexp.Regexp{
-			re(`(?i)^\s*(?:` + pestCross + `|x)\s+(.+?)\s{2,}\d+\.?\d*s\b.*$`),
+			re(`(?i)^\s*(?:` + pestCross + `|x)\s+(.+?)\s{2,}\d+\.?\d*s` + reWordEnd),
 			re(`(?i)^\s*(?:` + pestCross + `|x)\s+(.+?)\s*$`),
 		}},
 		{Skipped, []*regexp.Regexp{
-			re(`^\s*-\s+(.+?)\s{2,}\d+\.?\d*s\b.*$`),
+			re(`^\s*-\s+(.+?)\s{2,}\d+\.?\d*s` + reWordEnd),
 			re(`^\s*-\s+(.+?)\s*$`),
 		}},
 		{Passed, []*regexp.Regexp{
-			re(`^\s*(?:✓|✔)\s+(.+?)\s{2,}\d+\.?\d*s\b.*$`),
+			re(`^\s*(?:✓|✔)\s+(.+?)\s{2,}\d+\.?\d*s` + reWordEnd),
 			re(`^\s*(?:✓|✔)\s+(.+?)\s*$`),
 		}},
 	}
-	pestInline = re(`(?i)\(skipped\)|\bSKIPPED\b`)
+	pestInline = re(`(?i)\(skipped\)|` + reWordBegin + `SKIPPED` + reWordEnd)
 	pestMark   = re(`^\s*(?:✓|✔|` + pestCross + `|x|-)\s+`)
 	pestTimes  = []*regexp.Regexp{re(`\s{2,}\d+(?:\.\d+)?s\s*$`), re(`\s+\d+(?:\.\d+)?s\s*$`)}
 )

@@ -75,8 +75,8 @@ func parseCpp(in *input) error {
 			if m == nil {
 				continue
 			}
-			name := m[1][strings.LastIndex(m[1], "::")+1:]
-			name = strings.TrimPrefix(name, ":")
+			parts := strings.Split(m[1], "::")
+			name := parts[len(parts)-1]
 			if w.status == Passed {
 				in.out.setDefault(name, Passed)
 			} else {
