@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ type Dataset struct {
 	Split  string // "" when nothing says it
 	Digest string // see Digest
 	Path   string // the file that was read, or the folder of several
-	Source string // the address that the file came from, with its revision fixed; "" when it is this machine's
+	Source string // the address that the tasks came from, with its revision fixed; "" when they are this machine's
 	Tasks  []eval.Task
 	// Warnings do not keep a row from being used.
 	Warnings []Problem
@@ -167,6 +168,9 @@ func read(ctx context.Context, path string, opts Options, tolerant bool) (*loade
 	if opts.Name != "" {
 		l.ds.Name = opts.Name
 	}
+	if opts.Source != "" || len(loc.files) > 1 {
+		l.ds.Source = opts.Source
+	}
 	if l.total == 0 && len(l.ds.Problems) == 0 {
 		return nil, fmt.Errorf("load dataset %s: %w; check that the right file was given", loc.path, ErrEmpty)
 	}
@@ -256,7 +260,7 @@ func (l *loader) readJSON(ctx context.Context) error {
 		return err
 	}
 	if !doc.IsList() {
-		return errors.New("the file starts with an object, a list of rows is expected; if it has one row a line, name it .jsonl")
+		return l.readObject(doc)
 	}
 	var r row
 	for {
@@ -271,6 +275,33 @@ func (l *loader) readJSON(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// readObject reads a file that is one row.
+func (l *loader) readObject(doc *strictjson.Document) error {
+	rec, isRow := []byte("{"), false
+	for {
+		member, line, err := doc.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil && len(rec)+len(member) > l.opts.MaxRecordBytes {
+			err = &strictjson.TooLargeError{Max: l.opts.MaxRecordBytes}
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w; if the file has one row a line, name it .jsonl", line, err)
+		}
+		isRow = isRow || bytes.HasPrefix(member, []byte(`{"instance_id"`)) || bytes.HasPrefix(member, []byte(`{"org"`))
+		if len(rec) > 1 {
+			rec = append(rec, ',')
+		}
+		rec = append(rec, member[1:len(member)-1]...)
+	}
+	if !isRow {
+		return errors.New("the file starts with an object, a list of rows is expected; if it has one row a line, name it .jsonl")
+	}
+	var r row
+	return l.record(&r, append(rec, '}'), 1, nil)
 }
 
 // record takes one JSON record, or the error in its place. Errors that leave

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,8 +13,6 @@ import (
 	"harness/eval"
 	"harness/internal/cli"
 	"harness/internal/escape"
-	"harness/internal/evalrun"
-	"harness/internal/runs"
 	"harness/scoring/grade"
 )
 
@@ -22,14 +21,27 @@ func (c *command) gradeCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grade (--instance FILE --log FILE | --run RUN)",
 		Short: "Grade a test log, or a run's stored logs again; no sandbox is needed",
-		Args:  noArgs,
+		Long: `Grade a test log, or a run's stored logs again; no sandbox is needed.
+
+With --log, the instance is a row of any dataset family, and without --profile it
+is graded as that family's publisher does. With --run, every stored log is graded
+by the run's own profile or by another one, and what comes out differently is
+shown; nothing that is stored changes.`,
+		Example: `  harness grade --instance row.json --log test_output.txt --json
+  harness grade --instance verified.parquet -i django__django-11099 --log - --profile strict < test_output.txt
+  harness grade --run nightly-7 --profile strict`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := grade.ByName(profile)
-			if err != nil {
-				return &cli.UsageError{Err: err}
+			var p *grade.Profile
+			if profile != "" {
+				named, err := grade.ByName(profile)
+				if err != nil {
+					return &cli.UsageError{Err: err}
+				}
+				p = &named
 			}
 			switch {
-			case run != "" && instance == "" && log == "":
+			case run != "" && instance == "" && log == "" && id == "":
 				return c.regrade(cmd.Context(), run, p)
 			case run == "" && instance != "" && log != "":
 				return c.gradeLog(cmd.Context(), instance, id, log, p)
@@ -42,37 +54,27 @@ func (c *command) gradeCmd() *cobra.Command {
 	f.StringVarP(&id, "id", "i", "", "which row, when the file has several")
 	f.StringVar(&log, "log", "", "`file` with the test log (\"-\" is standard input)")
 	f.StringVar(&run, "run", "", "re-grade the stored logs of this `run`")
-	f.StringVar(&profile, "profile", "swebench", "grading profile")
+	f.StringVar(&profile, "profile", "", "grading profile (default: the row's family's or the run's own)")
 	c.storeFlags(cmd)
 	return cmd
 }
 
-func (c *command) gradeLog(ctx context.Context, instance, id, log string, p grade.Profile) error {
-	ds, err := datasets.Load(ctx, instance, datasets.Options{})
+func (c *command) gradeLog(ctx context.Context, instance, id, log string, profile *grade.Profile) error {
+	task, err := c.oneTask(ctx, instance, id)
 	if err != nil {
-		return &cli.UsageError{Err: err}
+		return err
 	}
-	var ids []string
-	if id != "" {
-		ids = []string{id}
-	}
-	tasks, err := ds.Select(ids, "")
-	if err != nil {
-		return &cli.UsageError{Err: err}
-	}
-	if len(tasks) != 1 {
-		return cli.Usage("%s has %d rows; say which with -i", instance, len(tasks))
-	}
-	if notice := datasets.Complete(tasks).Notice(); notice != "" {
-		c.app.Note("%s", notice)
+	p := grade.ForFamily(task.Family)
+	if profile != nil {
+		p = *profile
 	}
 	open, err := c.logOpener(log)
 	if err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	res, err := p.Grade(grade.Input{Task: &tasks[0], PatchGiven: true, Applied: true, Log: open})
+	res, err := p.Grade(grade.Input{Task: task, PatchGiven: true, Applied: true, Log: open})
 	if err != nil {
-		return err
+		return gradeError(err)
 	}
 	if c.json {
 		return c.app.JSON(grade.JSON(res))
@@ -81,12 +83,46 @@ func (c *command) gradeLog(ctx context.Context, instance, id, log string, p grad
 	if res.Reason != "" {
 		fmt.Fprintf(c.app.Out, "  %s\n", escape.Terminal(res.Reason))
 	}
+	for _, flag := range res.Verdict.Flags {
+		fmt.Fprintf(c.app.Out, "  flag %s\n", flag)
+	}
 	for _, t := range res.Tests {
 		if t.Group != eval.GroupOther {
 			fmt.Fprintf(c.app.Out, "  %s %-8s %s\n", t.Group, t.Status, escape.Terminal(t.Name))
 		}
 	}
 	return nil
+}
+
+// oneTask reads the task of a file's only row, or of the one that is named.
+func (c *command) oneTask(ctx context.Context, instance, id string) (*eval.Task, error) {
+	ds, err := datasets.Load(ctx, instance, datasets.Options{})
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	var ids []string
+	if id != "" {
+		ids = []string{id}
+	}
+	tasks, err := ds.Select(ids, "")
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	if len(tasks) != 1 {
+		return nil, cli.Usage("%s has %d rows; say which with -i", instance, len(tasks))
+	}
+	if notice := datasets.Complete(tasks).Notice(); notice != "" {
+		c.app.Note("%s", notice)
+	}
+	return &tasks[0], nil
+}
+
+// gradeError makes a usage error of what a task lacks for a profile.
+func gradeError(err error) error {
+	if errors.Is(err, grade.ErrUnknownParser) || errors.Is(err, grade.ErrNoBaseline) {
+		return &cli.UsageError{Err: err}
+	}
+	return err
 }
 
 // logOpener opens the log as often as grading reads it; standard input is spooled.
@@ -112,53 +148,4 @@ func (c *command) logOpener(path string) (func() (io.ReadCloser, error), error) 
 	return func() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(f, 0, n)), nil
 	}, nil
-}
-
-// regraded is one line of what `grade --run --json` prints.
-type regraded struct {
-	InstanceID string       `json:"instance_id"`
-	Attempt    int          `json:"attempt"`
-	Round      int          `json:"round"`
-	Profile    string       `json:"profile"`
-	Stored     eval.Outcome `json:"stored"`
-	Now        eval.Outcome `json:"now"`
-	Changed    bool         `json:"changed"`
-}
-
-func (c *command) regrade(ctx context.Context, run string, p grade.Profile) error {
-	store, err := c.cfg.OpenStore(ctx, evalrun.StoreOf(c.cfg))
-	if err != nil {
-		return err
-	}
-	planned, err := runs.Load(ctx, store, run)
-	if err != nil {
-		return asUsage(err)
-	}
-	graded, changed, without := 0, 0, 0
-	err = runs.Regrade(ctx, store, planned.Spec, p, func(old eval.TrialResult, now *grade.Result) error {
-		if now == nil {
-			without++
-			return nil
-		}
-		graded++
-		line := regraded{
-			InstanceID: old.InstanceID, Attempt: old.Attempt, Round: old.Round, Profile: p.Name,
-			Stored: old.Outcome, Now: now.Verdict.Outcome, Changed: old.Outcome != now.Verdict.Outcome,
-		}
-		if line.Changed {
-			changed++
-		}
-		if c.json {
-			return c.app.JSONLine(line)
-		}
-		if line.Changed {
-			fmt.Fprintf(c.app.Out, "%s (attempt %d): %s, was %s\n", escape.Terminal(old.InstanceID), old.Attempt, line.Now, line.Stored)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	c.app.Note("graded %d trials of run %s under %s: %d changed; %d have no log", graded, run, p.Name, changed, without)
-	return nil
 }

@@ -63,3 +63,39 @@ func regradeTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec,
 	})
 	return &res, err
 }
+
+// TestChange is a test whose status differs from the stored one; "" where there
+// was none.
+type TestChange struct {
+	Test   string `json:"test"`
+	Group  string `json:"group"`
+	Stored string `json:"stored"`
+	Now    string `json:"now"`
+}
+
+// maxTestChanges bounds what TestChanges returns.
+const maxTestChanges = 1000
+
+// TestChanges compares the expected tests of a stored trial with those of a new
+// grading, in the order of the new one. It is never nil.
+func TestChanges(stored, now []eval.TestResult) []TestChange {
+	type key struct{ name, group string }
+	was := make(map[key]string)
+	for _, t := range stored {
+		if t.Group != eval.GroupOther {
+			was[key{t.Name, t.Group}] = t.Status
+		}
+	}
+	out := []TestChange{}
+	for _, t := range now {
+		old := was[key{t.Name, t.Group}]
+		if t.Group == eval.GroupOther || old == t.Status {
+			continue
+		}
+		if len(out) == maxTestChanges {
+			break
+		}
+		out = append(out, TestChange{Test: t.Name, Group: t.Group, Stored: old, Now: t.Status})
+	}
+	return out
+}

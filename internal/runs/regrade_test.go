@@ -3,6 +3,7 @@ package runs_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -109,5 +110,23 @@ func TestTrial(t *testing.T) {
 	put(t, store, eval.ResultKey(trialID("run", "task-0001", 1)), "{")
 	if _, err := runs.Trial(t.Context(), store, "run", "task-0001", 1, 0); err == nil || errors.Is(err, runs.ErrNoTrial) {
 		t.Errorf("a damaged result: %v", err)
+	}
+}
+
+func TestTestChanges(t *testing.T) {
+	stored := []eval.TestResult{
+		{Name: "a", Group: "F2P", Status: "FAILED"}, {Name: "a", Group: "P2P", Status: "PASSED"},
+		{Name: "b", Group: "P2P", Status: "PASSED"}, {Name: "c", Group: "other", Status: "PASSED"},
+	}
+	now := []eval.TestResult{
+		{Name: "a", Group: "F2P", Status: "PASSED"}, {Name: "a", Group: "P2P", Status: "PASSED"},
+		{Name: "d", Group: "P2P", Status: "MISSING"}, {Name: "c", Group: "other", Status: "FAILED"},
+	}
+	want := []runs.TestChange{{Test: "a", Group: "F2P", Stored: "FAILED", Now: "PASSED"}, {Test: "d", Group: "P2P", Now: "MISSING"}}
+	if got := runs.TestChanges(stored, now); !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := runs.TestChanges(nil, nil); got == nil || len(got) != 0 {
+		t.Errorf("got %v, want an empty list", got)
 	}
 }

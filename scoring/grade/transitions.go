@@ -7,8 +7,8 @@ import (
 	"harness/scoring/logparse"
 )
 
-// errNoBaseline: the rules judge by change, and the task does not say from what.
-var errNoBaseline = errors.New("the task has no results of its publisher to compare with (run and test_patch_result of its row); " +
+// ErrNoBaseline: the rules judge by change, and the task does not say from what.
+var ErrNoBaseline = errors.New("the task has no results of its publisher to compare with (run and test_patch_result of its row); " +
 	"grade it with another profile, or load the dataset again from its publisher's files")
 
 // state of one test in one execution, as Multi-SWE-bench tells them apart.
@@ -57,7 +57,7 @@ func stateOf(status string) state {
 //   - each listed test must change as its list says.
 func (c *card) transitions(t *eval.Task, m *logparse.StatusMap, flags *flagSet) error {
 	if t.Baseline == nil || t.Baseline.Run == nil || t.Baseline.Test == nil {
-		return errNoBaseline
+		return ErrNoBaseline
 	}
 	run, test := states(t.Baseline.Run), states(t.Baseline.Test)
 	fixed := false
