@@ -100,7 +100,7 @@ func TestCompleteRefuses(t *testing.T) {
 		change func(*eval.Task)
 		want   string
 	}{
-		{"repository", func(r *eval.Task) { r.Repo = "octo/calc" }, "no entry for repository octo/calc"},
+		{"repository", func(r *eval.Task) { r.Repo = "octo/unknown" }, "no entry for repository octo/unknown"},
 		{"version", func(r *eval.Task) { r.Version = "77" }, `no entry for version "77" of django/django`},
 		{"NUL", func(r *eval.Task) { r.TestPatch += "+\x00\n" }, "NUL"},
 		{"a patch that leaves the repository", func(r *eval.Task) {
