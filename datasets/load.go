@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"harness/datasets/internal/source"
@@ -38,6 +39,9 @@ type Options struct {
 	// Family says whose row schema the file has, one of FamilyNames; "" finds it
 	// out from the rows.
 	Family string
+	// Grading loads rows for grading alone: those may lack what only an execution
+	// needs, the patches and the base commit.
+	Grading bool
 	// Lenient loads the good rows of a file with bad ones. It is for looking at
 	// datasets, not for evaluating.
 	Lenient bool
@@ -333,6 +337,11 @@ func (l *loader) add(r *row, pos position) error {
 	}
 	fam, other := l.family.of(r, pos)
 	t, problems := r.build(fam)
+	if l.opts.Grading {
+		problems = slices.DeleteFunc(problems, func(p rowProblem) bool {
+			return p.missing && (p.field == "patch" || p.field == "test_patch" || p.field == "base_commit")
+		})
+	}
 	l.family.row(r, fam, problems)
 	if other != nil {
 		problems = append(problems, *other)

@@ -96,7 +96,7 @@ func (c *command) gradeLog(ctx context.Context, instance, id, log string, profil
 
 // oneTask reads the task of a file's only row, or of the one that is named.
 func (c *command) oneTask(ctx context.Context, instance, id string) (*eval.Task, error) {
-	ds, err := datasets.Load(ctx, instance, datasets.Options{})
+	ds, err := datasets.Load(ctx, instance, datasets.Options{Grading: true})
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
@@ -111,10 +111,13 @@ func (c *command) oneTask(ctx context.Context, instance, id string) (*eval.Task,
 	if len(tasks) != 1 {
 		return nil, cli.Usage("%s has %d rows; say which with -i", instance, len(tasks))
 	}
-	if notice := datasets.Complete(tasks).Notice(); notice != "" {
-		c.app.Note("%s", notice)
+	t := &tasks[0]
+	if t.LogParser == "" {
+		if datasets.Complete(tasks); t.LogParser != "" {
+			c.app.Note("the row names no log parser; the spec table says %s", t.LogParser)
+		}
 	}
-	return &tasks[0], nil
+	return t, nil
 }
 
 // gradeError makes a usage error of what a task lacks for a profile.
