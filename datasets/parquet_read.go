@@ -23,6 +23,7 @@ const (
 	metaDigest = "harness.dataset.digest"
 	metaName   = "harness.dataset.name"
 	metaSplit  = "harness.dataset.split"
+	metaSource = "harness.dataset.source" // only where there is one
 )
 
 // parquetBatch is how many rows are held besides the tasks already read.
@@ -87,7 +88,7 @@ func (l *loader) parquetHeader(pf *file.Reader) error {
 		return &source.TooBigError{Max: l.opts.MaxBytes}
 	}
 	kv := pf.MetaData().KeyValueMetadata()
-	for key, into := range map[string]*string{metaDigest: &l.declared, metaName: &l.ds.Name, metaSplit: &l.ds.Split} {
+	for key, into := range map[string]*string{metaDigest: &l.declared, metaName: &l.ds.Name, metaSplit: &l.ds.Split, metaSource: &l.ds.Source} {
 		if v := kv.FindValue(key); v != nil && *v != "" {
 			*into = *v
 		}

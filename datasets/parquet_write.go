@@ -48,7 +48,11 @@ func writeParquet(w io.Writer, ds *Dataset) error {
 	if err != nil {
 		return fmt.Errorf("write parquet: %w", err)
 	}
-	for _, kv := range [][2]string{{metaDigest, ds.Digest}, {metaName, ds.Name}, {metaSplit, ds.Split}} {
+	meta := [][2]string{{metaDigest, ds.Digest}, {metaName, ds.Name}, {metaSplit, ds.Split}}
+	if ds.Source != "" {
+		meta = append(meta, [2]string{metaSource, ds.Source})
+	}
+	for _, kv := range meta {
 		if err := fw.AppendKeyValueMetadata(kv[0], kv[1]); err != nil {
 			return fmt.Errorf("write parquet: %w", err)
 		}

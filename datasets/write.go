@@ -36,14 +36,14 @@ func WriteJSONL(w io.Writer, tasks []eval.Task) error {
 }
 
 // WriteParquet writes the tasks of ds in the one schema that all our Parquet
-// files of tasks have, with name, split and digest in the file's metadata. The
+// files of tasks have, with name, split, source and digest in the file's metadata. The
 // digest is computed here; ds.Digest is not relied on.
 func WriteParquet(w io.Writer, ds *Dataset) error {
 	digest, err := Digest(ds.Tasks)
 	if err != nil {
 		return err
 	}
-	return writeParquet(w, &Dataset{Name: ds.Name, Split: ds.Split, Digest: digest, Tasks: ds.Tasks})
+	return writeParquet(w, &Dataset{Name: ds.Name, Split: ds.Split, Source: ds.Source, Digest: digest, Tasks: ds.Tasks})
 }
 
 // WriteFile stores ds as path says: .jsonl (also .gz, .zst) or .parquet. The

@@ -16,8 +16,9 @@ type RunSpec struct {
 	Schema int    `json:"schema"` // 1
 	RunID  string `json:"run_id"`
 
-	Dataset       string `json:"dataset"`        // name for people
-	DatasetDigest string `json:"dataset_digest"` // sha256 over the canonical tasks, in order
+	Dataset       string `json:"dataset"`                  // name for people
+	DatasetDigest string `json:"dataset_digest"`           // sha256 over the canonical tasks, in order
+	DatasetSource string `json:"dataset_source,omitempty"` // address it was fetched from, its revision fixed; not part of Digest
 	Split         string `json:"split,omitempty"`
 
 	Candidate    string `json:"candidate"` // Candidate* constant

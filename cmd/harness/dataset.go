@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -16,60 +15,37 @@ import (
 )
 
 func (c *command) datasetCmd() *cobra.Command {
-	return group("dataset", "List, show, validate and import datasets",
-		c.datasetListCmd(), c.datasetShowCmd(), c.datasetValidateCmd(), c.datasetImportCmd(),
+	return group("dataset", "List, show, validate, import and compare datasets",
+		c.datasetListCmd(), c.datasetShowCmd(), c.datasetValidateCmd(), c.datasetImportCmd(), c.datasetDiffCmd(),
 	)
 }
 
-func (c *command) datasetListCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the datasets that were imported by name", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			type item struct {
-				Name   string `json:"name"`
-				Tasks  int    `json:"tasks"`
-				Digest string `json:"digest"`
-				Path   string `json:"path"`
-			}
-			files, err := filepath.Glob(filepath.Join(evalrun.DatasetsDir(c.cfg), "*"))
-			if err != nil {
-				return err
-			}
-			list := []item{}
-			for _, f := range files {
-				ds, err := datasets.Load(cmd.Context(), f, datasets.Options{})
-				if err != nil {
-					c.app.Note("harness: %s", escape.TerminalLines(err.Error()))
-					continue
-				}
-				list = append(list, item{strings.TrimSuffix(filepath.Base(f), ".parquet"), len(ds.Tasks), ds.Digest, f})
-			}
-			if c.json {
-				return c.app.JSON(list)
-			}
-			if len(list) == 0 {
-				c.app.Note("no dataset was imported; `harness dataset import FILE` does, and -d takes any file or folder as well")
-				return nil
-			}
-			w := tabwriter.NewWriter(c.app.Out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "DATASET\tTASKS\tDIGEST\tFILE")
-			for _, i := range list {
-				fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", i.Name, i.Tasks, escape.Cut(i.Digest, 12), i.Path)
-			}
-			return w.Flush()
-		},
-	}
+var familyUsage = "`schema` of the rows, where they do not tell: " + strings.Join(datasets.FamilyNames(), ", ")
+
+// datasetFlags are those of commands that read a dataset.
+func datasetFlags(cmd *cobra.Command, split, family *string) {
+	f := cmd.Flags()
+	f.StringVar(split, "split", "", "split of a dataset that has several")
+	f.StringVar(family, "family", "", familyUsage)
 }
+
+// datasetHelp says in the help of each command what DATASET may be.
+const datasetHelp = `
+
+DATASET is a file (.jsonl, .json, .csv, .parquet; also .gz and .zst), a folder with
+one or with a split's shards, a folder that save_to_disk wrote, the name of an
+imported dataset, or an address: hf://org/name[@revision][/split], s3://bucket/prefix.`
 
 func (c *command) datasetShowCmd() *cobra.Command {
 	var ids []string
-	var filter, split string
+	var filter, split, family string
 	cmd := &cobra.Command{
 		Use: "show DATASET", Short: "Show a dataset's tasks, or one task whole with -i ID", Args: exactArgs("DATASET"),
+		Long: "Show a dataset's tasks, or one task whole with -i ID." + datasetHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ds, err := datasets.Load(cmd.Context(), evalrun.DatasetPath(c.cfg, args[0]), datasets.Options{Split: split})
+			ds, err := evalrun.LoadDataset(cmd.Context(), c.app, c.cfg, args[0], datasets.Options{Split: split, Family: family})
 			if err != nil {
-				return &cli.UsageError{Err: err}
+				return err
 			}
 			tasks, err := ds.Select(ids, filter)
 			if err != nil {
@@ -94,29 +70,35 @@ func (c *command) datasetShowCmd() *cobra.Command {
 			for _, t := range tasks {
 				repos[t.Repo]++
 			}
+			if ds.Source != "" {
+				fmt.Fprintln(c.app.Out, escape.Terminal(ds.Source))
+			}
 			fmt.Fprintf(c.app.Out, "%s: %s of %s, digest %s\n\n", escape.Terminal(ds.Name), cli.Count(len(tasks), "task"), cli.Count(len(repos), "repo"), ds.Digest)
 			w := tabwriter.NewWriter(c.app.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "TASK\tLANGUAGE\tPARSER\tF2P\tP2P")
 			for _, t := range tasks {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\n", t.InstanceID, t.Language, t.LogParser, len(t.FailToPass), len(t.PassToPass))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\n", escape.Terminal(t.InstanceID), escape.Terminal(t.Language), escape.Terminal(t.LogParser), len(t.FailToPass), len(t.PassToPass))
 			}
 			return w.Flush()
 		},
 	}
 	cmd.Flags().StringSliceVarP(&ids, "instance", "i", nil, "only these `ids`")
 	cmd.Flags().StringVar(&filter, "filter", "", "only tasks for which this `expression` holds")
-	cmd.Flags().StringVar(&split, "split", "", "split of a dataset folder that holds several")
+	datasetFlags(cmd, &split, &family)
 	return cmd
 }
 
 func (c *command) datasetValidateCmd() *cobra.Command {
-	var split string
+	var split, family string
 	cmd := &cobra.Command{
 		Use: "validate DATASET", Short: "Check every row and name each problem", Args: exactArgs("DATASET"),
+		Long: `Check every row and name each problem with its place.
+
+The exit code is 1 when there is a problem. Warnings keep no row from being used.` + datasetHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ds, problems, err := datasets.Validate(cmd.Context(), evalrun.DatasetPath(c.cfg, args[0]), datasets.Options{Split: split})
+			ds, problems, err := evalrun.ValidateDataset(cmd.Context(), c.app, c.cfg, args[0], datasets.Options{Split: split, Family: family})
 			if err != nil {
-				return &cli.UsageError{Err: err}
+				return err
 			}
 			generated := datasets.Complete(ds.Tasks)
 			notRunnable := 0
@@ -148,7 +130,7 @@ func (c *command) datasetValidateCmd() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&split, "split", "", "split of a dataset folder that holds several")
+	datasetFlags(cmd, &split, &family)
 	return cmd
 }
 
@@ -163,16 +145,17 @@ func (c *command) datasetImportCmd() *cobra.Command {
 	o := evalrun.ImportOptions{}
 	var from string
 	cmd := &cobra.Command{
-		Use:   "import FILE",
+		Use:   "import DATASET",
 		Short: "Write a dataset in the one canonical form, with its digest",
 		Long: `Write a dataset in the one canonical form, with its digest.
 
-Without -o it is kept in the harness's data folder and -d finds it by its name.
+Without -o it is kept in the harness's data folder and -d finds it by its name. A
+dataset with a bad row is not imported; validate lists what is wrong with it.
 
 --from release-pinned reads tasks that are pinned to releases on the package
 index: it writes recipes and lock files, builds the images, and takes the test
-lists from gold and unpatched runs in them, recorded as frozen in each row.`,
-		Args: exactArgs("FILE"),
+lists from gold and unpatched runs in them, recorded as frozen in each row.` + datasetHelp,
+		Args: exactArgs("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Source, o.Session = args[0], c.cfg
 			switch from {
@@ -187,6 +170,7 @@ lists from gold and unpatched runs in them, recorded as frozen in each row.`,
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "`kind` of the source: release-pinned")
 	f.StringVarP(&o.Out, "output", "o", "", "file (.parquet or .jsonl) or, for release-pinned, folder to write")
+	datasetFlags(cmd, &o.Split, &o.Family)
 	f.StringVar(&o.Name, "name", "", "name of the dataset (default: the file's)")
 	f.StringSliceVarP(&o.IDs, "instance", "i", nil, "only these `ids`")
 	f.BoolVar(&o.Verified, "verified", false, "release-pinned: only rows whose publisher saw all of their tests behave")

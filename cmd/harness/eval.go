@@ -41,8 +41,9 @@ it running. The same --run-id again goes on where an interrupted run stopped.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.Dataset, "dataset", "d", "", "dataset: a JSONL, JSON or Parquet `file`, or a folder that holds one")
-	f.StringVar(&o.Split, "split", "", "split of a dataset folder that holds several")
+	f.StringVarP(&o.Dataset, "dataset", "d", "", "`dataset`: a file, a folder, the name of an imported one, or an address (hf://org/name, s3://bucket/prefix)")
+	f.StringVar(&o.Split, "split", "", "split of a dataset that has several")
+	f.StringVar(&o.Family, "family", "", familyUsage)
 	f.StringVarP(&o.Predictions, "predictions", "p", "", "predictions: a JSONL or JSON `file`, or a folder of .pred or .patch files")
 	f.StringVar(&o.Format, "format", "", "`name` of the predictions' format (default: found by their content; \"help\" lists them)")
 	f.StringVar(&o.Model, "model", "", "`name` of the model, for predictions that do not name one")

@@ -24,9 +24,10 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the command as a person does, without root and without a stack.
-// Scripts have two commands of their own:
+// Scripts have three commands of their own:
 //
 //	exits CODE ARGS...   runs `harness ARGS` and wants that exit code
+//	hub FOLDER           serves the folder as a dataset of a hub (see hubCmd)
 //	store-run RUN        puts a run with hostile text into the store (see storeRun)
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -39,6 +40,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,
+			"hub":       hubCmd,
 			"store-run": storeRunCmd,
 		},
 		Condition: func(cond string) (bool, error) {

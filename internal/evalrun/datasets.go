@@ -2,14 +2,17 @@ package evalrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"harness/datasets"
+	"harness/datasets/fetch"
 	"harness/eval"
 	"harness/internal/cli"
+	"harness/internal/escape"
 	"harness/internal/session"
 )
 
@@ -29,10 +32,105 @@ func DatasetPath(cfg session.Config, given string) string {
 	return given
 }
 
+// LoadDataset loads what a person means by given: a path, the name of an imported
+// dataset, or an address, which is fetched. What is wrong with the dataset or the
+// address is a usage error.
+func LoadDataset(ctx context.Context, app *cli.App, cfg session.Config, given string, opts datasets.Options) (*datasets.Dataset, error) {
+	path, opts, err := locate(ctx, app, cfg, given, opts)
+	if err != nil {
+		return nil, err
+	}
+	ds, err := datasets.Load(ctx, path, opts)
+	if err != nil {
+		return nil, datasetError(ctx, err)
+	}
+	return ds, nil
+}
+
+// ValidateDataset is LoadDataset for datasets.Validate.
+func ValidateDataset(ctx context.Context, app *cli.App, cfg session.Config, given string, opts datasets.Options) (*datasets.Dataset, []datasets.Problem, error) {
+	path, opts, err := locate(ctx, app, cfg, given, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, problems, err := datasets.Validate(ctx, path, opts)
+	if err != nil {
+		return nil, nil, datasetError(ctx, err)
+	}
+	return ds, problems, nil
+}
+
+// ListDataset names the splits that given offers, without reading them.
+func ListDataset(ctx context.Context, app *cli.App, cfg session.Config, given string) ([]fetch.Item, error) {
+	if fetch.IsAddress(given) {
+		items, err := fetcher(app, cfg).List(ctx, given)
+		return items, addressError(err)
+	}
+	path := DatasetPath(cfg, given)
+	names, err := datasets.Splits(path)
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	var items []fetch.Item
+	for _, n := range names {
+		items = append(items, fetch.Item{Split: n, Address: path})
+	}
+	return items, nil
+}
+
+// locate brings what given means onto this machine.
+func locate(ctx context.Context, app *cli.App, cfg session.Config, given string, opts datasets.Options) (string, datasets.Options, error) {
+	if !fetch.IsAddress(given) {
+		return DatasetPath(cfg, given), opts, nil
+	}
+	got, err := fetcher(app, cfg).Fetch(ctx, given, opts.Split)
+	if err != nil {
+		return "", opts, addressError(err)
+	}
+	if opts.Name == "" {
+		opts.Name = got.Name
+	}
+	opts.Files, opts.Split, opts.Source = got.Files, got.Split, got.Source
+	return got.Dir, opts, nil
+}
+
+// fetcher keeps what it fetches below the data folder. The variables are those
+// that Hugging Face's own tools read.
+func fetcher(app *cli.App, cfg session.Config) *fetch.Fetcher {
+	offline := false
+	switch strings.ToUpper(app.Getenv("HF_HUB_OFFLINE")) {
+	case "1", "ON", "YES", "TRUE":
+		offline = true
+	}
+	return &fetch.Fetcher{
+		Dir:      filepath.Join(cfg.Home, "cache", "datasets"),
+		Endpoint: app.Getenv("HF_ENDPOINT"), Token: app.Getenv("HF_TOKEN"), Offline: offline,
+		Objects: cfg.OpenObjects,
+		Note:    func(text string) { app.Note("%s", escape.Terminal(text)) },
+	}
+}
+
+// addressError makes a usage error of what another address would put right.
+func addressError(err error) error {
+	if errors.As(err, new(*fetch.AddressError)) {
+		return &cli.UsageError{Err: err}
+	}
+	return err
+}
+
+func datasetError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return &cli.UsageError{Err: err}
+}
+
 // ImportOptions of Import and ImportReleasePinned.
 type ImportOptions struct {
 	Session session.Config
 	Source  string
+	Split   string
+	Family  string // "" finds it out
 	Out     string
 	Name    string
 	IDs     []string
@@ -44,11 +142,12 @@ type ImportOptions struct {
 	BaseRecipe string
 }
 
-// Import writes a dataset in its canonical form.
+// Import writes a dataset in its canonical form. A dataset with a problem is not
+// imported, and a file takes its name only when it is whole.
 func Import(ctx context.Context, app *cli.App, o ImportOptions) error {
-	ds, err := datasets.Load(ctx, o.Source, datasets.Options{Name: o.Name})
+	ds, err := LoadDataset(ctx, app, o.Session, o.Source, datasets.Options{Name: o.Name, Split: o.Split, Family: o.Family})
 	if err != nil {
-		return &cli.UsageError{Err: err}
+		return err
 	}
 	if ds.Tasks, err = ds.Select(o.IDs, ""); err != nil {
 		return &cli.UsageError{Err: err}

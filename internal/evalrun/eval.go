@@ -30,6 +30,7 @@ type Options struct {
 	JSON    bool
 
 	Dataset, Split string
+	Family         string // of the dataset's rows; "" finds it out
 	IDs            []string
 	Filter         string
 
@@ -195,9 +196,9 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 			return req, &cli.UsageError{Err: err}
 		}
 	}
-	ds, err := datasets.Load(ctx, DatasetPath(o.Session, o.Dataset), datasets.Options{Split: o.Split})
+	ds, err := LoadDataset(ctx, app, o.Session, o.Dataset, datasets.Options{Split: o.Split, Family: o.Family})
 	if err != nil {
-		return req, &cli.UsageError{Err: err}
+		return req, err
 	}
 	if req.Tasks, err = ds.Select(o.IDs, o.Filter); err != nil {
 		return req, &cli.UsageError{Err: err}
@@ -218,7 +219,7 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 		return req, &cli.UsageError{Err: err}
 	}
 	req.Spec = eval.RunSpec{
-		Dataset: ds.Name, DatasetDigest: ds.Digest, Split: ds.Split,
+		Dataset: ds.Name, DatasetDigest: ds.Digest, DatasetSource: ds.Source, Split: ds.Split,
 		Profile: profile.Name, Recipe: profile.Recipe, Limits: o.Limits,
 		Network: eval.NetworkPolicy(o.Network), Runtime: o.Runtime,
 		Attempts: o.Attempts, Rounds: 1, Disclosure: "none", MaxInfraTries: o.MaxTries,

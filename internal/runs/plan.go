@@ -200,11 +200,12 @@ func fields(names []string) string {
 	return b.String()
 }
 
-// differences compares what defines a run. When it was made, and by which build,
-// does not: a newer build resumes an older run.
+// differences compares what defines a run. When it was made, by which build, and
+// where its tasks were fetched from does not: a newer build resumes an older run,
+// and the tasks have a digest.
 func differences(a, b eval.RunSpec) []string {
 	for _, s := range []*eval.RunSpec{&a, &b} {
-		s.CreatedAt, s.HarnessVersion = time.Time{}, ""
+		s.CreatedAt, s.HarnessVersion, s.DatasetSource = time.Time{}, "", ""
 	}
 	fa, fb := fieldsOf(a), fieldsOf(b)
 	var diff []string
