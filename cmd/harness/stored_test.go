@@ -116,7 +116,10 @@ func storeResult(ctx context.Context, store artifacts.Store, id eval.TrialID, o 
 		Schema: 1, TrialID: id, Repo: "some/repo", Outcome: o, Reason: text, Tries: 1,
 		Tests:     []eval.TestResult{{Name: "test_f.py::test_fixed", Group: eval.GroupF2P, Status: status}, {Name: text, Group: eval.GroupF2P, Status: status}},
 		Counts:    eval.TestCounts{F2PPassed: &one, F2PTotal: &one, P2PPassed: &zero, P2PTotal: &zero},
-		Verdicts:  []eval.Verdict{{Recipe: "swebench", Rules: "swebench", Outcome: o, Resolved: o == eval.Resolved}},
+		Verdicts: []eval.Verdict{{
+			Recipe: "swebench", Rules: "swebench", Outcome: o, Resolved: o == eval.Resolved,
+			Official: &eval.OfficialReport{PatchExists: true, PatchApplied: true, Resolved: o == eval.Resolved},
+		}},
 		Events:    []eval.Event{{Time: at, Source: "preprocess", Kind: "odd_path", Severity: "medium", Detail: text}},
 		Usage:     eval.Usage{CPUSeconds: &cpu},
 		Artifacts: refs, Limits: eval.DefaultLimits(), StartedAt: at, EndedAt: at.Add(time.Second),
