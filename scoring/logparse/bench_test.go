@@ -75,15 +75,20 @@ type counter struct {
 }
 
 func (c *counter) Read(b []byte) (int, error) {
-	for len(c.buf) == 0 {
-		if c.left <= 0 {
+	if len(c.buf) == 0 {
+		for len(c.buf) < 64<<10 && c.left > 0 {
+			before := len(c.buf)
+			c.buf = fmt.Appendf(c.buf, c.format, c.n)
+			c.left -= len(c.buf) - before
+			c.n++
+		}
+		if len(c.buf) == 0 {
 			return 0, io.EOF
 		}
-		c.buf = fmt.Appendf(c.buf[:0], c.format, c.n)
-		c.left -= len(c.buf)
-		c.n++
 	}
 	n := copy(b, c.buf)
-	c.buf = c.buf[n:]
+	if c.buf = c.buf[n:]; len(c.buf) == 0 {
+		c.buf = nil
+	}
 	return n, nil
 }

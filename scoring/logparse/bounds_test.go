@@ -1,83 +1,15 @@
 package logparse_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"harness/scoring/logparse"
 )
-
-// maxHeap is how much memory parsing may hold, whatever the log.
-const maxHeap = 64 << 20
-
-// watch measures the live heap now and then while a log is read.
-type watch struct {
-	r          io.Reader
-	base, peak uint64
-	read       int64
-	next       int64
-}
-
-func (w *watch) Read(p []byte) (int, error) {
-	n, err := w.r.Read(p)
-	if w.read += int64(n); w.read >= w.next {
-		w.next += 16 << 20
-		if h := liveHeap(); h > w.peak {
-			w.peak = h
-		}
-	}
-	return n, err
-}
-
-func liveHeap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
-// Whatever a log holds, a parser keeps less than maxHeap of it.
-func TestMemoryIsBounded(t *testing.T) {
-	size := int64(40 << 20)
-	if testing.Short() {
-		size = 16 << 20
-	}
-	logs := []struct {
-		name string
-		open func() io.Reader
-	}{
-		{"one endless line", func() io.Reader { return &pattern{text: "PASSED x", left: size} }},
-		{"names without end", func() io.Reader {
-			return &counter{format: "PASSED t%d::" + strings.Repeat("x", 60) + " ... ok\n", left: int(size)}
-		}},
-		{"long names", func() io.Reader {
-			return &counter{format: "FAIL: %d" + strings.Repeat("y", 300<<10) + "\n", left: int(size)}
-		}},
-	}
-	for _, l := range logs {
-		for _, name := range []string{"parse_log_pytest", "parse_log_django", "parse_log_sympy", "parse_log_p5js", "parse_log_maven"} {
-			t.Run(l.name+"/"+name, func(t *testing.T) {
-				p, _ := logparse.Lookup(name)
-				w := &watch{r: l.open(), base: liveHeap(), next: 1 << 20}
-				res, err := p.Parse(logparse.TextMode(w), logparse.Options{Dialect: logparse.V5})
-				if err != nil {
-					t.Fatal(err)
-				}
-				used := int64(w.peak) - int64(w.base)
-				t.Logf("held %d MiB at most", used>>20)
-				if used > maxHeap {
-					t.Errorf("held %d MiB of a log of %d MiB (%d names)", used>>20, w.read>>20, res.Tests.Len())
-				}
-			})
-		}
-	}
-}
 
 // A line that is too long keeps its beginning and its end; those around it are
 // not touched.
@@ -200,24 +132,4 @@ func TestWantedTestsAreKept(t *testing.T) {
 	if _, ok := res.Tests.Get("other"); ok || !res.Tests.Capped() {
 		t.Errorf("the map was not capped: %d names", res.Tests.Len())
 	}
-}
-
-func FuzzParsers(f *testing.F) {
-	f.Add("parse_log_pytest", []byte("PASSED a\nFAILED b - x\n"))
-	f.Add("parse_log_django", []byte("t (m) ... Testing against Django installed in x silenced).\nok\nFAIL: y\n"))
-	f.Add("parse_log_p5js", []byte("  1) a\n     b:\n<a></a>\n"))
-	f.Add("parse_log_doctest", []byte(`<doctest><TestCase name="a"><SubCase name="b"/></TestCase></doctest>`))
-	f.Add("parse_log_prismjs", []byte(`./node_modules/.bin/mocha tests/run.js --reporter json{"failures":[],"passes":[]}`))
-	f.Fuzz(func(t *testing.T, name string, log []byte) {
-		p, ok := logparse.Lookup(name)
-		if !ok {
-			t.Skip()
-		}
-		opt := logparse.Options{Dialect: logparse.V5, InstanceID: "jekyll__jekyll-9141", Version: "9.5"}
-		a, errA := p.Parse(bytes.NewReader(log), opt)
-		b, errB := p.Parse(iotest.OneByteReader(bytes.NewReader(log)), opt)
-		if fmt.Sprint(errA) != fmt.Sprint(errB) || a.Tests.Len() != b.Tests.Len() {
-			t.Errorf("the way the log arrives matters: %v %d, %v %d", errA, a.Tests.Len(), errB, b.Tests.Len())
-		}
-	})
 }
