@@ -68,6 +68,9 @@ func (c *command) gradeLog(ctx context.Context, instance, id, log string, profil
 	if profile != nil {
 		p = *profile
 	}
+	if err := p.Fits(task); err != nil {
+		return gradeError(err)
+	}
 	open, err := c.logOpener(log)
 	if err != nil {
 		return &cli.UsageError{Err: err}
@@ -122,7 +125,7 @@ func (c *command) oneTask(ctx context.Context, instance, id string) (*eval.Task,
 
 // gradeError makes a usage error of what a task lacks for a profile.
 func gradeError(err error) error {
-	if errors.Is(err, grade.ErrUnknownParser) || errors.Is(err, grade.ErrNoBaseline) {
+	if errors.Is(err, grade.ErrUnknownParser) || errors.Is(err, grade.ErrNoBaseline) || errors.Is(err, grade.ErrUnfit) {
 		return &cli.UsageError{Err: err}
 	}
 	return err

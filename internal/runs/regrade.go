@@ -56,6 +56,9 @@ func regradeTrial(ctx context.Context, store artifacts.Store, spec eval.RunSpec,
 	if err != nil {
 		return nil, err
 	}
+	if err := p.Fits(&t); err != nil {
+		return nil, err
+	}
 	res, err := p.Grade(grade.Input{
 		Task: &t, PatchGiven: spec.Candidate != eval.CandidateNoop,
 		Applied: old.Outcome != eval.PatchNotApplied, Exec: old.Exec,
