@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func pytestLog(size int) []byte {
 
 func BenchmarkParse(b *testing.B) {
 	log := pytestLog(8 << 20)
-	for _, name := range []string{"parse_log_pytest", "parse_log_pytest_v2", "parse_log_django", "parse_log_sympy", "parse_log_gotest", "parse_log_tap"} {
+	for _, name := range []string{"parse_log_pytest", "parse_log_pytest_v2", "parse_log_django", "parse_log_sympy", "parse_log_gotest", "parse_log_tap", "rebench2/parse_log_cpp_v3", "rebench2/parse_java_mvn", "multi/gradle"} {
 		p, ok := logparse.Lookup(name)
 		if !ok {
 			b.Fatal(name)
@@ -47,48 +48,86 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// pattern repeats a text up to a size, without holding it.
-type pattern struct {
-	text string
-	left int64
-	at   int
+// pytestReader is such a log of any size, made while it is read: a part that is
+// repeated, and a summary with as many names as a large suite has.
+func pytestReader(size int64) io.Reader {
+	const summary = 8 << 20
+	body := string(pytestLog(1 << 20))
+	return io.MultiReader(
+		&pattern{text: body, left: size - summary},
+		&counter{format: "\nPASSED tests/test_module.py::TestThing::test_case_%d[param]", left: summary},
+	)
 }
 
-func (p *pattern) Read(b []byte) (int, error) {
-	if p.left <= 0 {
-		return 0, io.EOF
-	}
-	n := 0
-	for n < len(b) && p.left > 0 {
-		c := copy(b[n:min(int64(len(b)), int64(n)+p.left)], p.text[p.at:])
-		n, p.left, p.at = n+c, p.left-int64(c), (p.at+c)%len(p.text)
-	}
-	return n, nil
-}
-
-// counter makes every line another one.
-type counter struct {
-	format string
-	n      int
-	left   int
-	buf    []byte
-}
-
-func (c *counter) Read(b []byte) (int, error) {
-	if len(c.buf) == 0 {
-		for len(c.buf) < 64<<10 && c.left > 0 {
-			before := len(c.buf)
-			c.buf = fmt.Appendf(c.buf, c.format, c.n)
-			c.left -= len(c.buf) - before
-			c.n++
-		}
-		if len(c.buf) == 0 {
-			return 0, io.EOF
+// BenchmarkPytestGigabyte reads 1 GB of a log of pytest -rA. It reports the most
+// memory that the heap took, in MB; making the log takes a part of the time.
+func BenchmarkPytestGigabyte(b *testing.B) {
+	const size = 1 << 30
+	p, _ := logparse.Lookup("parse_log_pytest")
+	b.SetBytes(size)
+	for b.Loop() {
+		res, err := p.Parse(logparse.TextMode(pytestReader(size)), logparse.Options{Dialect: logparse.V5})
+		if err != nil || res.Tests.Len() < 100_000 {
+			b.Fatalf("%d names, %v", res.Tests.Len(), err)
 		}
 	}
-	n := copy(b, c.buf)
-	if c.buf = c.buf[n:]; len(c.buf) == 0 {
-		c.buf = nil
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.HeapSys)/(1<<20), "heap-MB")
+}
+
+// What a log of pytest costs in memory is its names, not its size: one that is
+// four times as long allocates nothing more.
+func TestPytestAllocations(t *testing.T) {
+	p, _ := logparse.Lookup("parse_log_pytest")
+	allocated := func(size int64) int64 {
+		r := logparse.TextMode(pytestReader(size))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := p.Parse(r, logparse.Options{Dialect: logparse.V5}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return int64(after.TotalAlloc - before.TotalAlloc)
 	}
-	return n, nil
+	small, large := allocated(16<<20), allocated(64<<20)
+	if large > 64<<20 || large-small > 4<<20 {
+		t.Errorf("64 MiB of a log allocate %d MiB, 16 MiB allocate %d MiB", large>>20, small>>20)
+	}
+}
+
+// BenchmarkStructured reads reports of 20,000 tests.
+func BenchmarkStructured(b *testing.B) {
+	const tests = 20_000
+	for _, f := range []struct{ parser, begin, test, end string }{
+		{
+			"junit_xml", "<testsuites><testsuite>\n",
+			"<testcase classname=\"tests.test_module\" name=\"test_case_%d\" time=\"0.01\"><system-out>some output of the test, of usual length</system-out></testcase>\n",
+			"</testsuite></testsuites>\n",
+		},
+		{"tap", "TAP version 14\n", "ok %d - a description of usual length\n  ---\n  duration_ms: 3\n  ...\n", ""},
+		{
+			"ctrf", "{\"results\":{\"tests\":[{\"name\":\"first\",\"status\":\"passed\"}\n",
+			",{\"name\":\"test case %d\",\"status\":\"passed\",\"duration\":12,\"suite\":\"a suite\",\"message\":\"a message of usual length\"}\n", "]}}\n",
+		},
+		{"gotest_json", "", "{\"Time\":\"2024-01-01T00:00:00Z\",\"Action\":\"pass\",\"Package\":\"example.com/module/pkg\",\"Test\":\"TestCase%d\",\"Elapsed\":0.01}\n", ""},
+		{"pytest_json", "", "{\"nodeid\":\"tests/test_module.py::test_%d\",\"when\":\"call\",\"outcome\":\"passed\",\"$report_type\":\"TestReport\",\"longrepr\":null}\n", ""},
+	} {
+		b.Run(f.parser, func(b *testing.B) {
+			log := []byte(f.begin)
+			for i := range tests {
+				log = fmt.Appendf(log, f.test, i)
+			}
+			log = append(log, f.end...)
+			p, _ := logparse.Lookup(f.parser)
+			b.SetBytes(int64(len(log)))
+			b.ReportAllocs()
+			for b.Loop() {
+				res, err := p.Parse(bytes.NewReader(log), logparse.Options{Dialect: logparse.V5})
+				if err != nil || res.Tests.Len() < tests {
+					b.Fatalf("%d tests, %v", res.Tests.Len(), err)
+				}
+			}
+		})
+	}
 }

@@ -107,7 +107,10 @@ func memoryParsers() []logparse.Parser {
 	}
 	seen := map[string]bool{}
 	for _, p := range logparse.Builtin() {
-		family, _, _ := strings.Cut(p.Name, "/")
+		family, _, other := strings.Cut(p.Name, "/")
+		if !other {
+			family = ""
+		}
 		if key := family + p.Doc; !seen[key] {
 			seen[key] = true
 			ps = append(ps, p)
