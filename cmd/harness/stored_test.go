@@ -114,8 +114,8 @@ func storeResult(ctx context.Context, store artifacts.Store, id eval.TrialID, o 
 	at := time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)
 	return putJSON(ctx, store, eval.ResultKey(id), eval.TrialResult{
 		Schema: 1, TrialID: id, Repo: "some/repo", Outcome: o, Reason: text, Tries: 1,
-		Tests:     []eval.TestResult{{Name: "test_f.py::test_fixed", Group: eval.GroupF2P, Status: status}, {Name: text, Group: eval.GroupF2P, Status: status}},
-		Counts:    eval.TestCounts{F2PPassed: &one, F2PTotal: &one, P2PPassed: &zero, P2PTotal: &zero},
+		Tests:  []eval.TestResult{{Name: "test_f.py::test_fixed", Group: eval.GroupF2P, Status: status}, {Name: text, Group: eval.GroupF2P, Status: status}},
+		Counts: eval.TestCounts{F2PPassed: &one, F2PTotal: &one, P2PPassed: &zero, P2PTotal: &zero},
 		Verdicts: []eval.Verdict{{
 			Recipe: "swebench", Rules: "swebench", Outcome: o, Resolved: o == eval.Resolved,
 			Official: &eval.OfficialReport{PatchExists: true, PatchApplied: true, Resolved: o == eval.Resolved},
