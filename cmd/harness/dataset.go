@@ -16,7 +16,7 @@ import (
 
 func (c *command) datasetCmd() *cobra.Command {
 	return group("dataset", "List, show, validate, import and compare datasets",
-		c.datasetListCmd(), c.datasetShowCmd(), c.datasetValidateCmd(), c.datasetImportCmd(), c.datasetDiffCmd(),
+		c.datasetListCmd(), c.datasetShowCmd(), c.datasetValidateCmd(), c.datasetImportCmd(), c.datasetDiffCmd(), c.datasetCalibrateCmd(),
 	)
 }
 

@@ -51,8 +51,9 @@ func (c *command) listImported(ctx context.Context) error {
 	}
 	list := []item{}
 	for _, f := range files {
-		// A hidden file is an import that is under way, or was killed.
-		if strings.HasPrefix(filepath.Base(f), ".") {
+		// A hidden file is an import that is under way, or was killed; a calibration
+		// belongs to the dataset beside it.
+		if name := filepath.Base(f); strings.HasPrefix(name, ".") || datasets.IsCalibration(name) {
 			continue
 		}
 		ds, err := datasets.Load(ctx, f, datasets.Options{})

@@ -49,6 +49,7 @@ it running. The same --run-id again goes on where an interrupted run stopped.`,
 	f.StringVar(&o.Model, "model", "", "`name` of the model, for predictions that do not name one")
 	f.BoolVar(&o.Gold, "gold", false, "evaluate the dataset's own solutions")
 	f.BoolVar(&o.Noop, "noop", false, "run the tests without any patch")
+	f.StringVar(&o.Calibration, "calibration", "", "calibration `file` to show results against (default: the one beside the dataset; \"none\": none)")
 	f.StringVar(&o.RunID, "run-id", "", "name of the run (default: made from dataset, candidate and time)")
 	f.StringVarP(&o.OutDir, "output", "o", "", "copy the report to this `folder`")
 	f.IntVarP(&o.Window, "jobs", "j", 0, "trials in flight (default: enough to keep all sandbox slots busy)")

@@ -39,6 +39,11 @@ type Options struct {
 	Model       string // of predictions that name none
 	Gold, Noop  bool
 
+	// Calibration is a file, "" for the one beside the dataset if there is one, or
+	// NoCalibration.
+	Calibration string
+	calibration []byte // what the file holds
+
 	RunID    string
 	Profile  string // "" for that of the dataset's family
 	Runtime  string
@@ -61,11 +66,14 @@ func Eval(ctx context.Context, app *cli.App, o Options) error {
 	if err := checkOut(o.OutDir); err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	if err := check(o.Session, req.Spec); err != nil {
+	if err := check(o.Session, []string{req.Spec.Runtime}); err != nil {
 		return err
 	}
 	store, err := o.Session.OpenStore(ctx, StoreOf(o.Session))
 	if err != nil {
+		return err
+	}
+	if err := o.storeCalibration(ctx, store, &req); err != nil {
 		return err
 	}
 	p, err := plan(ctx, store, req, o.RunID == "")
@@ -105,7 +113,7 @@ type ResumeOptions struct {
 }
 
 func (o *ResumeOptions) check() error {
-	return errors.Join(eval.ValidateRunID(o.RunID), checkWindow(o.Window, o.MaxMissing), checkOut(o.OutDir))
+	return errors.Join(eval.ValidateRunID(o.RunID), CheckWindow(o.Window, o.MaxMissing), checkOut(o.OutDir))
 }
 
 // Resume goes on with a stored run.
@@ -125,7 +133,7 @@ func Resume(ctx context.Context, app *cli.App, o ResumeOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := check(o.Session, p.Spec); err != nil {
+	if err := check(o.Session, []string{p.Spec.Runtime}); err != nil {
 		return err
 	}
 	d, err := storedDemand(ctx, store, p.Spec)
@@ -136,8 +144,8 @@ func Resume(ctx context.Context, app *cli.App, o ResumeOptions) error {
 }
 
 // check refuses what no session could carry out.
-func check(cfg session.Config, spec eval.RunSpec) error {
-	if err := session.Check(cfg, []string{spec.Runtime}); err != nil {
+func check(cfg session.Config, runtimes []string) error {
+	if err := session.Check(cfg, runtimes); err != nil {
 		return &cli.UsageError{Err: err}
 	}
 	return nil
@@ -146,7 +154,7 @@ func check(cfg session.Config, spec eval.RunSpec) error {
 // carryThrough carries out a run that is stored, in a session of its own, and
 // shows its report.
 func carryThrough(ctx context.Context, app *cli.App, cfg session.Config, store artifacts.Store, p runs.Planned, d demand, o show) error {
-	s, err := open(ctx, cfg, p.Spec, d)
+	s, err := open(ctx, cfg, []string{p.Spec.Runtime}, d)
 	if err != nil {
 		if !p.Existed {
 			// It was never begun, so it is not worth a line in the list of runs.
@@ -175,9 +183,9 @@ func inSession(ctx context.Context, app *cli.App, s *session.Session, f func() e
 	return err
 }
 
-// open opens a session that can carry out a run of the spec.
-func open(ctx context.Context, cfg session.Config, spec eval.RunSpec, d demand) (*session.Session, error) {
-	s, err := session.Open(ctx, cfg, session.Need{Handlers: []string{spec.Runtime}, Slots: d.slots()})
+// open opens a session that can carry out runs under the runtimes.
+func open(ctx context.Context, cfg session.Config, runtimes []string, d demand) (*session.Session, error) {
+	s, err := session.Open(ctx, cfg, session.Need{Handlers: runtimes, Slots: d.slots()})
 	var mismatch *session.MismatchError
 	if errors.As(err, &mismatch) {
 		return nil, &cli.UsageError{Err: err}
@@ -214,7 +222,7 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 			return req, &cli.UsageError{Err: err}
 		}
 	}
-	profile, err := o.profile(req.Tasks)
+	profile, err := ProfileFor(o.Profile, req.Tasks)
 	if err != nil {
 		return req, &cli.UsageError{Err: err}
 	}
@@ -228,6 +236,9 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 	if err := o.candidate(ctx, app, ds, &req); err != nil {
 		return req, err
 	}
+	if err := o.calibrate(ctx, app, ds, &req); err != nil {
+		return req, err
+	}
 	if req.Spec.RunID = o.RunID; req.Spec.RunID == "" {
 		req.Spec.RunID = runID(ds.Name, req.Spec.Agent, app.Now())
 	}
@@ -237,12 +248,13 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 	return req, nil
 }
 
-// profile is the one that was asked for, or that of the tasks' family.
-func (o *Options) profile(tasks []eval.Task) (grade.Profile, error) {
+// ProfileFor is the profile of that name, or for "" that of the tasks' family. One
+// that can't execute or grade them is an error.
+func ProfileFor(name string, tasks []eval.Task) (grade.Profile, error) {
 	p := grade.ForFamily(tasks[0].Family)
-	if o.Profile != "" {
+	if name != "" {
 		var err error
-		if p, err = grade.ByName(o.Profile); err != nil {
+		if p, err = grade.ByName(name); err != nil {
 			return p, err
 		}
 	}
@@ -268,7 +280,7 @@ func (o *Options) check() error {
 		return errors.New("give exactly one candidate: -p PREDICTIONS, --gold or --noop")
 	case o.Predictions == "" && (o.Format != "" || o.Model != ""):
 		return errors.New("--format and --model tell of predictions; give them with -p")
-	case o.Runtime != "runsc" && o.Runtime != "runc" && !strings.HasPrefix(o.Runtime, "io.containerd."):
+	case !KnownRuntime(o.Runtime):
 		return fmt.Errorf("runtime %q is not known; known are runsc (gVisor) and runc", o.Runtime)
 	case o.Network != string(eval.NetworkNone):
 		return fmt.Errorf("network policy %q is not supported; sandboxes have no network (\"none\")", o.Network)
@@ -282,13 +294,19 @@ func (o *Options) check() error {
 			return err
 		}
 	}
-	return errors.Join(checkWindow(o.Window, o.MaxMissing), o.Limits.Validate())
+	return errors.Join(CheckWindow(o.Window, o.MaxMissing), o.Limits.Validate())
+}
+
+// KnownRuntime reports whether name can be a runtime of a sandbox.
+func KnownRuntime(name string) bool {
+	return name == "runsc" || name == "runc" || strings.HasPrefix(name, "io.containerd.")
 }
 
 // maxWindow is how many children Temporal lets one workflow have.
 const maxWindow = 2000
 
-func checkWindow(window, maxMissing int) error {
+// CheckWindow refuses numbers that no run could have: -j and --max-missing.
+func CheckWindow(window, maxMissing int) error {
 	switch {
 	case window < 0 || window > maxWindow:
 		return fmt.Errorf("-j %d: between 1 and %d trials can be in flight", window, maxWindow)

@@ -136,7 +136,7 @@ func freeze(ctx context.Context, app *cli.App, o ImportOptions, tasks []eval.Tas
 		Disclosure: "none", MaxInfraTries: 5, HarnessVersion: buildinfo.Version(), CreatedAt: app.Now().UTC(),
 	}
 	d := demandOf(runs.Request{Spec: spec, Tasks: tasks}, o.Out)
-	s, err := open(ctx, o.Session, spec, d)
+	s, err := open(ctx, o.Session, []string{spec.Runtime}, d)
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,11 @@ func Show(ctx context.Context, app *cli.App, store artifacts.Store, run string, 
 	if err != nil {
 		return fmt.Errorf("show run %s: %w", run, err)
 	}
-	sum, err = reports.Build(ctx, beside, p.Spec, activities.Results(ctx, store, p.Spec), reports.Options{TempDir: tmp})
+	opts, err := activities.WithCalibration(ctx, store, p.Spec, reports.Options{TempDir: tmp})
+	if err != nil {
+		return err
+	}
+	sum, err = reports.Build(ctx, beside, p.Spec, activities.Results(ctx, store, p.Spec), opts)
 	if err != nil {
 		return err
 	}
