@@ -10,27 +10,33 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-var update = flag.Bool("update", false, "rewrite the column tables of docs/results.md")
+var update = flag.Bool("update", false, "rewrite the column tables of the documents")
 
 const docPath = "../docs/results.md"
 
-// TestDocumentedColumns holds docs/results.md to the schemas: between
-// "<!-- columns: NAME -->" and "<!-- end -->" stands one line a column.
+// TestDocumentedColumns holds docs/results.md to the schemas.
 func TestDocumentedColumns(t *testing.T) {
-	raw, err := os.ReadFile(docPath)
+	documented(t, docPath, schemas(t), tableNames)
+}
+
+// documented holds a document to schemas: between "<!-- columns: NAME -->" and
+// "<!-- end -->" stands one line a column.
+func documented(t *testing.T, path string, fields map[string][]arrow.Field, names []string) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	doc := string(raw)
-	for _, name := range tableNames {
+	for _, name := range names {
 		open := fmt.Sprintf("<!-- columns: %s -->\n", name)
 		before, rest, ok := strings.Cut(doc, open)
 		got, after, ok2 := strings.Cut(rest, "<!-- end -->")
 		if !ok || !ok2 {
-			t.Fatalf("%s has no block %q", docPath, strings.TrimSpace(open))
+			t.Fatalf("%s has no block %q", path, strings.TrimSpace(open))
 		}
 		want := "\n| column | type | unit | meaning | null means | volatile |\n|---|---|---|---|---|---|\n"
-		for _, f := range schemas(t)[name] {
+		for _, f := range fields[name] {
 			unit, _ := f.Metadata.GetValue("unit")
 			desc, _ := f.Metadata.GetValue("description")
 			null, _ := f.Metadata.GetValue("null")
@@ -49,12 +55,12 @@ func TestDocumentedColumns(t *testing.T) {
 		}
 		want += "\n"
 		if got != want && !*update {
-			t.Errorf("the columns of %s in %s are not those of the schema; run: go test ./reports -run Documented -update", name, docPath)
+			t.Errorf("the columns of %s in %s are not those of the schema; run: go test ./reports -run Documented -update", name, path)
 		}
 		doc = before + open + want + "<!-- end -->" + after
 	}
 	if *update {
-		if err := os.WriteFile(docPath, []byte(doc), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(doc), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
