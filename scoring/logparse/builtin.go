@@ -98,11 +98,12 @@ func Lookup(name string) (Parser, bool) {
 	return p, ok
 }
 
-// Names lists all parsers, comma separated, for messages.
+// Names lists the parsers for messages, comma separated. Of those that stand for
+// other benchmarks' rows it tells only how they are named.
 func Names() string {
 	var names []string
-	for _, p := range Builtin() {
+	for _, p := range officialParsers() {
 		names = append(names, p.Name)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, ", ") + ", " + rebenchPrefix + "NAME, " + multiPrefix + "ORG/REPO:pr-NUMBER"
 }

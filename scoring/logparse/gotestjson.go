@@ -10,6 +10,7 @@ import (
 // goEvent is a line of go test -json. Format: go doc test2json.
 type goEvent struct {
 	Action, Package, Test string
+	Elapsed               *float64 // seconds
 }
 
 // parseGoTestJSON reads the events of go test -json among other lines. A test's
@@ -104,6 +105,9 @@ func (g *goTests) event(e goEvent) {
 		g.in.out.Set(name, Failed)
 	default:
 		return
+	}
+	if e.Elapsed != nil {
+		g.in.out.setSeconds(name, *e.Elapsed)
 	}
 	if _, ok := p.running[name]; ok {
 		g.bytes -= len(name)

@@ -12,13 +12,15 @@ func parseCTRF(in *input) error {
 	words := map[string]string{
 		"passed": Passed, "failed": Failed, "skipped": Skipped, "pending": Skipped, "other": Error,
 	}
-	s := &jsonScan{byteScan: in.bytes(), want: []string{"name", "status", "suite"}}
+	s := &jsonScan{byteScan: in.bytes(), want: []string{"name", "status", "suite", "duration"}}
 	s.object = func(path []string, f jsonFields) {
 		status, ok := words[f.text("status")]
 		if !ok || f["name"] == nil || !pathEnds(path, "results", "tests", "") {
 			return
 		}
-		in.out.Set(strings.Join(append(slices.Clone(f["suite"]), f.text("name")), " > "), status)
+		name := strings.Join(append(slices.Clone(f["suite"]), f.text("name")), " > ")
+		in.out.Set(name, status)
+		in.out.setDuration(name, f.text("duration"), 1e-3)
 	}
 	return s.documents(nil)
 }
@@ -33,13 +35,18 @@ var pytestOutcomes = map[string]string{
 // parsePytestJSON reads the document of pytest-json-report and the lines of
 // pytest-reportlog. A file that can't be collected is an error of its own name.
 func parsePytestJSON(in *input) error {
-	s := &jsonScan{byteScan: in.bytes(), want: []string{"nodeid", "outcome", "when", "$report_type", "wasxfail"}}
+	s := &jsonScan{byteScan: in.bytes(), want: []string{"nodeid", "outcome", "when", "$report_type", "wasxfail", "duration"}}
+	call := "" // how long the call of the test at hand took
 	s.object = func(path []string, f jsonFields) {
 		name, outcome := f.text("nodeid"), pytestOutcomes[f.text("outcome")]
 		switch {
+		case pathEnds(path, "tests", "", "call"):
+			call = f.text("duration")
 		case name == "" || outcome == "":
 		case pathEnds(path, "tests", ""):
 			in.out.Set(name, outcome)
+			in.out.setDuration(name, call, 1)
+			call = ""
 		case pathEnds(path, "collectors", ""), f.text("$report_type") == "CollectReport":
 			if outcome == Failed {
 				in.out.Set(name, Error)
@@ -67,4 +74,7 @@ func (in *input) pytestPhase(name, outcome string, f jsonFields) {
 		return
 	}
 	in.out.Set(name, outcome)
+	if call {
+		in.out.setDuration(name, f.text("duration"), 1)
+	}
 }

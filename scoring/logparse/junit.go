@@ -1,11 +1,13 @@
 package logparse
 
+import "strings"
+
 // parseJUnitXML reads JUnit XML, as many documents as a log has, among other
 // lines. A test's name is "classname.name". A document with a document type is
 // left out, and so is a test whose element does not end, unless it has failed.
 // Format: the schema of Jenkins' xUnit plug-in and what runners write beyond it.
 func parseJUnitXML(in *input) error {
-	x := &xmlScan{byteScan: in.bytes(), want: []string{"name", "classname", "type"}}
+	x := &xmlScan{byteScan: in.bytes(), want: []string{"name", "classname", "type", "time"}}
 	j := junit{in: in}
 	for {
 		t, ok := x.tag()
@@ -26,6 +28,7 @@ type junit struct {
 	open    bool // in a test case
 	name    string
 	status  string
+	time    string
 }
 
 func (j *junit) tag(t xmlTag, x *xmlScan) {
@@ -51,7 +54,7 @@ func (j *junit) tag(t xmlTag, x *xmlScan) {
 			return
 		}
 		j.open, j.status = true, Passed
-		j.name = t.attrs["name"]
+		j.name, j.time = t.attrs["name"], t.attrs["time"]
 		if class := t.attrs["classname"]; class != "" {
 			j.name = class + "." + j.name
 		}
@@ -85,6 +88,7 @@ func (j *junit) result(t xmlTag) {
 func (j *junit) endCase(torn bool) {
 	if j.open && !j.refused && (!torn || j.status == Failed || j.status == Error) {
 		j.in.out.Set(j.name, j.status)
+		j.in.out.setDuration(j.name, strings.ReplaceAll(j.time, ",", ""), 1) // Surefire groups digits
 	}
 	j.open = false
 }

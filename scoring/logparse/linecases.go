@@ -23,7 +23,7 @@ type lineCase struct {
 
 func (l lineCases) parse(in *input) error {
 	return in.eachPyLine(func(line string) error {
-		if len(l.need) > 0 && !containsAny([]byte(line), l.need) {
+		if len(l.need) > 0 && !hasAny(line, l.need) {
 			return nil
 		}
 		if l.prepare == nil {

@@ -3,6 +3,7 @@ package logparse
 import (
 	"bytes"
 	"regexp"
+	"strings"
 )
 
 // lineRule is a format in which one line, taken alone, tells one test's result.
@@ -54,6 +55,15 @@ func (r lineRule) parse(in *input) error {
 func containsAny(line []byte, words []string) bool {
 	for _, w := range words {
 		if bytes.Contains(line, []byte(w)) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasAny(line string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(line, w) {
 			return true
 		}
 	}

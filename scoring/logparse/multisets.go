@@ -105,7 +105,7 @@ type setRule struct {
 func (l setLines) parse(in *input) error {
 	sets := newTestSets(in)
 	err := in.eachPyLine(func(line string) error {
-		if len(l.need) > 0 && !containsAny([]byte(line), l.need) {
+		if len(l.need) > 0 && !hasAny(line, l.need) {
 			return nil
 		}
 		if l.prepare == nil {

@@ -11,6 +11,10 @@ var (
 // parsePHPUnit reads phpunit --testdox: a suite's heading, then its tests. Tests
 // before any heading belong to the suite "None".
 func parsePHPUnit(in *input) error {
+	return in.phpUnit(func(name string) string { return name })
+}
+
+func (in *input) phpUnit(clean func(name string) string) error {
 	suite := "None"
 	return in.eachLine(func(line []byte) error {
 		if bytes.HasSuffix(line, []byte(")")) {
@@ -24,7 +28,7 @@ func parsePHPUnit(in *input) error {
 			return nil
 		}
 		if m := phpTest.FindStringSubmatch(text(line)); m != nil {
-			in.out.Set(suite+" > "+m[2], phpWords[m[1]])
+			in.out.Set(suite+" > "+clean(m[2]), phpWords[m[1]])
 		}
 		return nil
 	})

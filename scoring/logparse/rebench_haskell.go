@@ -29,7 +29,7 @@ var (
 func parseHaskell(in *input) error {
 	return in.eachPyLine(func(line string) error {
 		line = withoutColours(line)
-		if line == "" || containsAny([]byte(line), haskellNoise) {
+		if line == "" || hasAny(line, haskellNoise) {
 			return nil
 		}
 		if m := tastyTest.FindStringSubmatch(line); m != nil {
@@ -109,7 +109,7 @@ func hspecTree(log string) (begin, end int) {
 		if running < 0 && strings.HasPrefix(line, "Test suite ") && strings.Contains(line, ": RUNNING...") {
 			running = n
 		}
-		if module < 0 && line != "" && line[0] != ' ' && strings.Contains(line, ".") && !containsAny([]byte(line), hspecNoise) {
+		if module < 0 && line != "" && line[0] != ' ' && strings.Contains(line, ".") && !hasAny(line, hspecNoise) {
 			module = n
 		}
 		n++

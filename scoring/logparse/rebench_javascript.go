@@ -1,7 +1,6 @@
 package logparse
 
 import (
-	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -107,7 +106,7 @@ func parseJS4(in *input) error {
 			}
 			return nil
 		}
-		if !strings.ContainsAny(line, "([") || !containsAny(bytes.ToLower([]byte(line)), js4Skips) {
+		if !strings.ContainsAny(line, "([") || !hasAny(strings.ToLower(line), js4Skips) {
 			return nil
 		}
 		in.place()

@@ -89,7 +89,7 @@ func parseOCamlV2(in *input) error {
 		in.place()
 		spoke.Set(active, Passed)
 		switch upper := strings.ToUpper(line); {
-		case containsAny([]byte(upper), []string{"FAIL", "ERROR", "EXCEPTION", "CRASH", "FATAL"}):
+		case hasAny(upper, []string{"FAIL", "ERROR", "EXCEPTION", "CRASH", "FATAL"}):
 			in.out.setWorse(active, Failed)
 		case strings.Contains(upper, "SKIP"):
 			in.out.setWorse(active, Skipped)

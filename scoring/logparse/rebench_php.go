@@ -1,30 +1,13 @@
 package logparse
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 )
 
 // parseRebenchPHPUnit is parsePHPUnit with times taken off the names.
 func parseRebenchPHPUnit(in *input) error {
-	suite := "None"
-	return in.eachLine(func(line []byte) error {
-		if bytes.HasSuffix(line, []byte(")")) {
-			if m := phpSuite.FindStringSubmatch(text(line)); m != nil {
-				suite = shorten(m[1])
-				in.place()
-				return nil
-			}
-		}
-		if !containsAny(line, []string{"✔", "✘", "↩"}) {
-			return nil
-		}
-		if m := phpTest.FindStringSubmatch(text(line)); m != nil {
-			in.out.Set(suite+" > "+strip(rebenchTimes[0].ReplaceAllLiteralString(m[2], "")), phpWords[m[1]])
-		}
-		return nil
-	})
+	return in.phpUnit(func(name string) string { return strip(rebenchTimes[0].ReplaceAllLiteralString(name, "")) })
 }
 
 // pestCross is the mark of a failed test, not the letter x.

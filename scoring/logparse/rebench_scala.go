@@ -100,7 +100,7 @@ func parseScalaV3(in *input) error {
 		if m == nil {
 			return nil
 		}
-		if name := strip(m[1]); name != "" && !containsAny([]byte(name), scalaV3Noise) {
+		if name := strip(m[1]); name != "" && !hasAny(name, scalaV3Noise) {
 			in.place()
 			suite = shorten(name)
 		}

@@ -37,6 +37,7 @@ type StatusMap struct {
 	index    map[string]int
 	names    []string
 	statuses []string
+	seconds  []float64 // by place in names, as far as known; NaN is unknown
 	bytes    int
 	dropped  int64
 	changed  int
