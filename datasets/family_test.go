@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -314,11 +315,27 @@ func TestMixedFamilies(t *testing.T) {
 	if err != nil || len(ds.Tasks) != 1 {
 		t.Fatalf("%v, %v", ds, err)
 	}
-	if p := problems[0]; p.Line != 2 || p.InstanceID != "a-1" || p.Reason != "the row is of family swe-rebench, that on line 1 of swe-bench-live: a dataset is of one family" {
+	if p := problems[0]; p.Line != 2 || p.InstanceID != "a-1" || p.Reason != "the row is of family swe-rebench, the one on line 1 of swe-bench-live: a dataset is of one family" {
 		t.Errorf("problem %v", p)
 	}
 	if p := problems[len(problems)-1]; p.Line != 4 || !strings.Contains(p.Reason, "of family swe-bench,") {
 		t.Errorf("problem %v", p)
+	}
+}
+
+// Shards are one dataset: the message says in which one the first row is.
+func TestMixedShards(t *testing.T) {
+	dir := t.TempDir()
+	for name, row := range map[string]map[string]any{
+		"test-00000-of-00002.jsonl": familyRow("live", nil), "test-00001-of-00002.jsonl": familyRow("rebench", map[string]any{"instance_id": "a-1"}),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), jsonl(t, row), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := datasets.Load(t.Context(), dir, datasets.Options{})
+	if err == nil || !strings.Contains(err.Error(), "the one on line 1 of "+filepath.Join(dir, "test-00000-of-00002.jsonl")+" of swe-bench-live") {
+		t.Errorf("%v", err)
 	}
 }
 

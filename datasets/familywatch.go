@@ -55,8 +55,8 @@ func (w *familyWatch) name(id string) error {
 }
 
 // of returns the schema by which a row is to be read, and the problem that it is
-// not the one of the rows before.
-func (w *familyWatch) of(r *row, pos position) (*family, *rowProblem) {
+// not the one of the rows before, also those of other shards.
+func (w *familyWatch) of(r *row, pos position, file string) (*family, *rowProblem) {
 	fam := familyOf(r)
 	if w.named != "" && r.at("family").kind == strictjson.Absent {
 		fam = familyByID(w.named, r)
@@ -69,12 +69,17 @@ func (w *familyWatch) of(r *row, pos position) (*family, *rowProblem) {
 	}
 	if w.first == "" {
 		w.first, w.firstAt = id, pos
+		w.firstAt.file = file
 	}
 	if id == w.first {
 		return fam, nil
 	}
+	at := w.firstAt
+	if at.file == file {
+		at.file = ""
+	}
 	return fam, &rowProblem{
-		reason: fmt.Sprintf("the row is of family %s, that on %s of %s: a dataset is of one family", id, w.firstAt, w.first),
+		reason: fmt.Sprintf("the row is of family %s, the one on %s of %s: a dataset is of one family", id, at, w.first),
 		fix:    "keep each family in a file of its own",
 	}
 }

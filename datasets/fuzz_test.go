@@ -23,6 +23,13 @@ func FuzzRows(f *testing.F) {
 	f.Add(append(append(bytes.Clone(row), '\n'), row...))
 	f.Add([]byte(`{"instance_id":"a","repo":"a/b","base_commit":"","patch":"","test_patch":"","FAIL_TO_PASS":"[]","PASS_TO_PASS":["\ud83d\ude00"]}`))
 	f.Add([]byte(`{"instance_id":"a","FAIL_TO_PASS":"[\"\\ud800\"]"}`))
+	for _, name := range []string{"multi", "live", "multilang", "rebench", "rebench2", "pro", "proinfo", "gym", "gymscripts"} {
+		row, err := json.Marshal(familyRow(name, nil))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(row)
+	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(dir, "tasks.jsonl")

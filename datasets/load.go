@@ -335,7 +335,7 @@ func (l *loader) add(r *row, pos position) error {
 		l.problem(pos, "", rowProblem{reason: err.Error(), fix: "shorten the row or remove it"})
 		return nil
 	}
-	fam, other := l.family.of(r, pos)
+	fam, other := l.family.of(r, pos, l.ds.Path)
 	t, problems := r.build(fam)
 	if l.opts.Grading {
 		problems = slices.DeleteFunc(problems, func(p rowProblem) bool {

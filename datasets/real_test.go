@@ -118,7 +118,7 @@ func TestRealMixedFile(t *testing.T) {
 	}
 	mixed := make(map[int]string) // family by line
 	for _, p := range problems {
-		if family, rest, ok := strings.Cut(strings.TrimPrefix(p.Reason, "the row is of family "), ", that on line 1 of swe-bench: "); ok && strings.HasPrefix(rest, "a dataset is of one family") {
+		if family, rest, ok := strings.Cut(strings.TrimPrefix(p.Reason, "the row is of family "), ", the one on line 1 of swe-bench: "); ok && strings.HasPrefix(rest, "a dataset is of one family") {
 			mixed[p.Line] = family
 		}
 	}
