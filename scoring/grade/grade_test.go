@@ -129,45 +129,55 @@ func describe(r *eval.OfficialReport) string {
 	return fmt.Sprintf("odd: %+v", *r)
 }
 
-// How one expected test counts in three releases.
+// How an expected test counts by what the log says of it.
 func TestExpectedTests(t *testing.T) {
+	profiles := []string{"swebench", "swebench-4", "swebench-2", "live", "rebench", "multi-swe-bench", "pro", "strict"}
 	tests := []struct {
 		name     string
-		line     string
+		word     string // of both tests; "" when they are absent
 		evalType string
 		repo     string
-		// F2P and P2P of releases 5, 4, 2: + success, - failure, 0 in neither list
-		want [3]string
+		// The marks of a FAIL_TO_PASS and a PASS_TO_PASS test by profile:
+		// + success, - failure, 0 in neither list.
+		want string
 	}{
-		{"passed", "PASSED x", "", "", [3]string{"++", "++", "++"}},
-		{"xfail", "XFAIL x", "", "", [3]string{"++", "++", "++"}},
-		{"failed", "FAILED x", "", "", [3]string{"--", "--", "--"}},
-		{"error", "ERROR x", "", "", [3]string{"--", "--", "--"}},
-		{"absent", "PASSED other", "", "", [3]string{"--", "--", "--"}},
-		{"skipped", "SKIPPED x", "", "", [3]string{"-+", "00", "00"}},
-		{"odd word", "FAILED: x", "", "", [3]string{"00", "00", "00"}},
-		{"fail only, absent", "PASSED other", eval.EvalFailOnly, "", [3]string{"++", "--", "--"}},
-		{"fail only by repository", "PASSED other", "", "chartjs/Chart.js", [3]string{"--", "++", "--"}},
-		{"fail only, failed", "FAILED x", eval.EvalFailOnly, "chartjs/Chart.js", [3]string{"--", "--", "--"}},
-		{"fail only, error", "ERROR x", eval.EvalFailOnly, "", [3]string{"++", "--", "--"}},
+		{"passed", "PASSED", "", "", "++ ++ ++ ++ ++ ++ ++ ++"},
+		{"failed", "FAILED", "", "", "-- -- -- -- -- -- -- --"},
+		{"error", "ERROR", "", "", "-- -- -- -- -- -- -- --"},
+		{"expected failure", "XFAIL", "", "", "++ ++ ++ -- -- ++ -- --"},
+		{"skipped", "SKIPPED", "", "", "-+ 00 00 00 -- -- -- --"},
+		{"absent", "", "", "", "-- -- -- 00 -- -- -- --"},
+		{"odd word", "FAILED:", "", "", "00 00 00 -- -- -- -- --"},
+		{"odd word that sounds good", "PASSED:", "", "", "00 00 00 ++ -- -- -- --"},
+		{"fail only, absent", "", eval.EvalFailOnly, "", "++ -- -- 00 -- -- -- ++"},
+		{"fail only by repository", "", "", "chartjs/Chart.js", "-- ++ -- 00 -- -- -- --"},
+		{"fail only, failed", "FAILED", eval.EvalFailOnly, "chartjs/Chart.js", "-- -- -- -- -- -- -- --"},
+		{"fail only, error", "ERROR", eval.EvalFailOnly, "", "++ -- -- -- -- -- -- --"},
 	}
 	for _, tt := range tests {
-		for i, name := range []string{"swebench", "swebench-4", "swebench-2"} {
-			tk := task([]string{"x"}, []string{"x"})
-			if tt.evalType != "" {
-				tk.EvalType = tt.evalType
-			}
-			if tt.repo != "" {
-				tk.Repo = tt.repo
-			}
-			log := "Applied patch t.py cleanly.\n" + marked(tt.line+"\n")
+		want := strings.Fields(tt.want)
+		if len(want) != len(profiles) {
+			t.Fatalf("%s: %d results for %d profiles", tt.name, len(want), len(profiles))
+		}
+		tk := task([]string{"f"}, []string{"p"})
+		tk.Repo = tt.repo
+		tk.Baseline = &eval.Baseline{Run: &eval.TestStates{}, Test: &eval.TestStates{Passed: []string{"p"}, Failed: []string{"f"}}}
+		if tt.evalType != "" {
+			tk.EvalType = tt.evalType
+		}
+		results := "PASSED other\n 14 passing (2s)\n"
+		if tt.word != "" {
+			results += tt.word + " f\n" + tt.word + " p\n"
+		}
+		log := "Applied patch t.py cleanly.\n" + marked(results)
+		for i, name := range profiles {
 			res, err := profile(t, name).Grade(grade.Input{Task: tk, PatchGiven: true, Applied: true, Log: opener(log)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			st := res.Verdict.Official.TestsStatus
-			if got := sign(st.FailToPass) + sign(st.PassToPass); got != tt.want[i] {
-				t.Errorf("%s under %s: got %s, want %s", tt.name, name, got, tt.want[i])
+			if got := sign(st.FailToPass) + sign(st.PassToPass); got != want[i] {
+				t.Errorf("%s under %s: got %s, want %s", tt.name, name, got, want[i])
 			}
 		}
 	}
@@ -349,25 +359,4 @@ func TestDocument(t *testing.T) {
 	if got, err := json.Marshal(grade.JSON(res)); err != nil || string(got) != want {
 		t.Errorf("got  %s %v\nwant %s", got, err, want)
 	}
-}
-
-func FuzzGrade(f *testing.F) {
-	f.Add([]byte(marked("PASSED f\nFAILED p\n")))
-	f.Add([]byte(marked("") + ">>>>> Test Exit Code: \n-3\nTests:\n\n 4"))
-	f.Add([]byte(">>>>> Start Test Output>>>>> >>>>> End Test Output\xff\r>>>>> "))
-	f.Fuzz(func(t *testing.T, log []byte) {
-		for _, p := range grade.Profiles() {
-			one := func(chunk func(io.Reader) io.Reader) string {
-				res, err := p.Grade(grade.Input{
-					Task: task([]string{"f"}, []string{"p"}), PatchGiven: true, Applied: true,
-					Log: func() (io.ReadCloser, error) { return io.NopCloser(chunk(strings.NewReader(string(log)))), nil },
-				})
-				doc, jerr := json.Marshal(grade.JSON(res))
-				return fmt.Sprint(string(doc), jerr, err)
-			}
-			if a, b := one(func(r io.Reader) io.Reader { return r }), one(iotest.OneByteReader); a != b {
-				t.Errorf("%s: the way the log arrives matters:\n%s\n%s", p.Name, a, b)
-			}
-		}
-	})
 }

@@ -56,6 +56,10 @@ func (t *terminal) fill() {
 	t.out = t.out[:0]
 	b := t.in
 	for len(b) > 0 && (done || err != nil || utf8.FullRune(b)) {
+		if n := t.ordinary(b); n > 0 {
+			t.out, b = append(t.out, b[:n]...), b[n:]
+			continue
+		}
 		r, size := utf8.DecodeRune(b)
 		if r != utf8.RuneError || size > 1 {
 			t.take(b[:size])
@@ -66,6 +70,19 @@ func (t *terminal) fill() {
 	if done {
 		t.release()
 	}
+}
+
+// ordinary counts the bytes at the beginning of b that are kept as they are.
+func (t *terminal) ordinary(b []byte) int {
+	if t.state != escNone {
+		return 0
+	}
+	for i, c := range b {
+		if c == 0x1b || c == '\r' || c >= utf8.RuneSelf {
+			return i
+		}
+	}
+	return len(b)
 }
 
 // take filters one character.
