@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -51,8 +52,12 @@ func liveHeap() uint64 {
 // line, results without end and with ever new names, and documents that never
 // close.
 func TestMemoryIsBounded(t *testing.T) {
-	for _, p := range memoryParsers() {
-		t.Run(p.Name, func(t *testing.T) {
+	for _, name := range memoryParsers {
+		p, ok := logparse.Lookup(name)
+		if !ok {
+			t.Fatalf("parser %q is not known", name)
+		}
+		t.Run(name, func(t *testing.T) {
 			for _, l := range []struct {
 				name string
 				size int64
@@ -94,31 +99,6 @@ func TestFullMaps(t *testing.T) {
 	}
 }
 
-// memoryParsers are all parsers in the slow form of these tests, without those
-// that are another by a second name; in the quick one those that keep the most.
-func memoryParsers() []logparse.Parser {
-	var ps []logparse.Parser
-	for _, name := range quickParsers {
-		p, _ := logparse.Lookup(name)
-		ps = append(ps, p)
-	}
-	if len(ps) > 0 {
-		return ps
-	}
-	seen := map[string]bool{}
-	for _, p := range logparse.Builtin() {
-		family, _, other := strings.Cut(p.Name, "/")
-		if !other {
-			family = ""
-		}
-		if key := family + p.Doc; !seen[key] {
-			seen[key] = true
-			ps = append(ps, p)
-		}
-	}
-	return ps
-}
-
 // optionsFor gives a parser what it chooses its format by.
 func optionsFor(name string) logparse.Options {
 	opt := logparse.Options{Dialect: logparse.V5, InstanceID: "jekyll__jekyll-9141", Version: "9.5"}
@@ -149,31 +129,41 @@ func sample(t testing.TB, name string) string {
 	return ""
 }
 
-// flood repeats a log, each time with other names: every word of letters in it
-// grows by the same number.
+// flood repeats a log, each time with other names: words that names hold grow by
+// the same number.
 type flood struct {
-	log  string
-	left int
-	n    int
-	buf  []byte
+	log   string
+	left  int
+	n     int
+	parts []string // what stands between the numbers
+	buf   []byte
 }
 
-var floodWords = []string{"test", "Test", "add", "divide", "one", "two", "works", "core", "alpha", "inner", "PASSED a"}
+// floodPlaces are behind a word of a name: before a blank, a quote or a line's end.
+var floodPlaces = regexp.MustCompile(`(?:[Tt]ests?|adds?|divides?|breaks?|one|two|works|core|alpha|inner|[a-c])([ "\n])`)
 
 func (f *flood) Read(p []byte) (int, error) {
 	if len(f.buf) == 0 {
 		if f.left <= 0 {
 			return 0, io.EOF
 		}
-		f.n++
-		log := f.log
-		for _, w := range floodWords {
-			log = strings.ReplaceAll(log, w+"s ", w+strconv.Itoa(f.n)+" ")
-			log = strings.ReplaceAll(log, w+"\n", w+strconv.Itoa(f.n)+"\n")
-			log = strings.ReplaceAll(log, w+" ", w+strconv.Itoa(f.n)+" ")
-			log = strings.ReplaceAll(log, w+`"`, w+strconv.Itoa(f.n)+`"`)
+		if f.parts == nil {
+			last := 0
+			for _, m := range floodPlaces.FindAllStringSubmatchIndex(f.log, -1) {
+				f.parts = append(f.parts, f.log[last:m[2]])
+				last = m[2]
+			}
+			f.parts = append(f.parts, f.log[last:])
 		}
-		f.buf = []byte(log + "\n")
+		f.n++
+		f.buf = f.buf[:0]
+		for i, part := range f.parts {
+			if i > 0 {
+				f.buf = strconv.AppendInt(f.buf, int64(f.n), 10)
+			}
+			f.buf = append(f.buf, part...)
+		}
+		f.buf = append(f.buf, '\n')
 		f.left -= len(f.buf)
 	}
 	n := copy(p, f.buf)
