@@ -99,7 +99,7 @@ func (r *reader) harbor() {
 	}
 	r.l.Problems = append(r.l.Problems, unknown...)
 	t := &r.l.Task
-	t.Repo = "harbor/" + t.InstanceID
+	t.Repo = repoOf("harbor", t.InstanceID)
 	if repoName.MatchString(s.Task.Name) {
 		t.Repo = s.Task.Name
 	}

@@ -74,7 +74,7 @@ func (r *reader) terminal() {
 		return
 	}
 	t := &r.l.Task
-	t.Repo = "terminal-bench/" + t.InstanceID
+	t.Repo = repoOf("terminal-bench", t.InstanceID)
 	t.Difficulty, t.ProblemStatement = s.Difficulty, s.Instruction
 	if s.Instruction == "" {
 		r.bad("instruction", "the key is missing or empty", "add it")

@@ -13,6 +13,16 @@ import (
 	"harness/eval"
 )
 
+// repoOf makes a name of the form owner/name for a task without a repository.
+func repoOf(owner, id string) string {
+	return owner + "/" + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}, id[:min(len(id), 100)])
+}
+
 // maxSeconds is a week.
 const maxSeconds = 7 * 24 * 3600
 
