@@ -1,9 +1,6 @@
 package logparse
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // Grammars of Multi-SWE-bench that reach over several lines.
 
@@ -13,8 +10,8 @@ var (
 	gsonCounts  = re(`^Tests run:\s*(\d+),\s*Failures:\s*(\d+),\s*Errors:\s*(\d+),\s*Skipped:\s*(\d+),\s*Time elapsed:\s*(?:\d|\.)+\s*sec`)
 )
 
-// skipped is how many characters at a log's start the official parsers of old
-// Surefire leave out: they give the number of a flag as the place to start from.
+// skippedRunes is how many characters at a log's start the official parsers of
+// old Surefire leave out: they give a flag's number as the place to start from.
 const skippedRunes = 8
 
 // parseSurefirePairs reads "Running class" and, on the next line, its counts.
@@ -23,7 +20,12 @@ func parseSurefirePairs(in *input) error {
 	class, ok := "", false
 	err := in.eachLineFrom(skippedRunes, func(line string) error {
 		if ok && strings.HasPrefix(line, "Tests run: ") {
-			sets.pair(class, line, pairsCounts)
+			if m := pairsCounts.FindStringSubmatch(line); m != nil {
+				sets.counts(class, m[1:5])
+			}
+			if pairsFailed.MatchString(line) {
+				sets.add(class, inFailed)
+			}
 		}
 		class, ok = runningClass(line)
 		return nil
@@ -32,16 +34,6 @@ func parseSurefirePairs(in *input) error {
 		return err
 	}
 	return sets.done()
-}
-
-// pair takes a class and the line with its counts.
-func (s *testSets) pair(class, line string, counts *regexp.Regexp) {
-	if m := counts.FindStringSubmatch(line); m != nil {
-		s.counts(class, m[1:5])
-	}
-	if pairsFailed.MatchString(line) {
-		s.add(class, inFailed)
-	}
 }
 
 // runningClass is what stands behind the first "Running " of a line.
@@ -73,8 +65,7 @@ func parseGson(in *input) error {
 		switch t := strip(line); {
 		case nameless && t != "":
 			class, nameless = strings.Clone(t), false
-		case open || nameless:
-		default:
+		case !open:
 			if i := gsonRunning.FindStringIndex(line); i != nil {
 				in.place()
 				class = strings.Clone(strip(line[i[0]+len("Running"):]))

@@ -36,7 +36,9 @@ func (d mochaDocuments) parse(in *input) error {
 	scan := in.bytes()
 	scan.r.Reset(lines)
 	s := &jsonScan{byteScan: scan, want: slices.Concat(required, mochaParts, mochaStats), object: m.object, restart: m.restart}
-	if err := s.documents(m.end); err != nil {
+	err := s.documents(m.end)
+	in.coverage = nil // what was read has no lines
+	if err != nil {
 		return err
 	}
 	if m.err != nil {
