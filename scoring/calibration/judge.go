@@ -20,7 +20,7 @@ type Under struct {
 func Judge(task *eval.Task, digest string, under []Under) []Task {
 	out := make([]Task, len(under))
 	seen := make([]behaviours, len(under))
-	tests := make([]map[string]behaviours, len(under))
+	tests := make([]collector, len(under))
 	for i := range under {
 		out[i], seen[i], tests[i] = judgeUnder(task, digest, &under[i])
 	}
@@ -30,7 +30,7 @@ func Judge(task *eval.Task, digest string, under []Under) []Task {
 			t := &out[i].Tests[k]
 			of := make([]behaviours, len(tests))
 			for j := range tests {
-				of[j] = tests[j][key(t.Group, t.Name)]
+				of[j] = tests[j].behaviours(t.Group, t.Name)
 			}
 			t.Differs = differs(of, i)
 			t.conclude()
@@ -78,7 +78,7 @@ func overlap(a, b map[string]int) bool {
 	return false
 }
 
-func judgeUnder(task *eval.Task, digest string, u *Under) (Task, behaviours, map[string]behaviours) {
+func judgeUnder(task *eval.Task, digest string, u *Under) (Task, behaviours, collector) {
 	t := Task{InstanceID: task.InstanceID, Digest: digest, Runtime: u.Runtime, GoldRun: u.GoldRun, NoopRun: u.NoopRun}
 	for _, r := range slices.Concat(u.Gold, u.Noop) {
 		t.RuntimeVersion = cmp.Or(t.RuntimeVersion, r.Exec.RuntimeVersion)
@@ -99,13 +99,10 @@ func judgeUnder(task *eval.Task, digest string, u *Under) (Task, behaviours, map
 	for i := range u.Noop {
 		c.add(noop, i, &u.Noop[i])
 	}
-	tests := make(map[string]behaviours, len(c.tests))
 	for _, got := range c.sorted() {
-		test, b := got.judge()
-		t.Tests = append(t.Tests, test)
-		tests[key(test.Group, test.Name)] = b
+		t.Tests = append(t.Tests, got.judge())
 	}
-	return t, seen, tests
+	return t, seen, c
 }
 
 // measured reports whether an outcome is a result rather than the lack of one.

@@ -230,6 +230,15 @@ func TestOtherTests(t *testing.T) {
 	}
 }
 
+// A test that is in no log of the other runtime is missing there.
+func TestDiffersByAbsence(t *testing.T) {
+	with := repeat(eval.Resolved, "PASSED", "PASSED", "PASSED")
+	got := calibration.Judge(task, "d", []calibration.Under{under("a", of(with), of(open)), under("b", of(solved), of(open))})
+	if show(got[0].Tests[2].Differs) != "true" || len(got[1].Tests) != 2 {
+		t.Errorf("under one runtime only: %+v", got)
+	}
+}
+
 // The rules of the run say what counts as passing, not the status alone.
 func TestVerdictDecides(t *testing.T) {
 	skipped := repeat(eval.Resolved, "PASSED", "SKIPPED")
