@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -15,8 +16,12 @@ import (
 	"harness/datasets/internal/source"
 )
 
-// maxArrowBatch bounds one batch of rows; save_to_disk writes up to 1,000 in one.
-const maxArrowBatch int64 = 1 << 30
+// maxArrowBatch bounds one batch of rows (save_to_disk writes up to 1,000 in one),
+// maxArrowHead what describes it.
+const (
+	maxArrowBatch int64 = 1 << 30
+	maxArrowHead  int64 = 16 << 20
+)
 
 // readArrow reads a stream of record batches. Each row is taken as the JSON
 // object that it stands for.
@@ -32,8 +37,12 @@ func (l *loader) readArrow(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = f.Close() }()
+	limit, err := l.arrowLimit()
+	if err != nil {
+		return err
+	}
 	tail := &tailReader{r: f}
-	in, err := ipc.NewReader(tail, ipc.WithBodySizeLimit(min(maxArrowBatch, l.opts.MaxBytes)), ipc.WithMetadataSizeLimit(16<<20))
+	in, err := ipc.NewReader(tail, ipc.WithBodySizeLimit(limit), ipc.WithMetadataSizeLimit(min(limit, maxArrowHead)))
 	if err != nil {
 		return fmt.Errorf("read arrow: %w", err)
 	}
@@ -63,6 +72,20 @@ func (l *loader) readArrow(ctx context.Context) (err error) {
 		return fmt.Errorf("read arrow: the file does not end with the end of its stream: it was cut off")
 	}
 	return nil
+}
+
+// arrowLimit is the most that a part of the stream can hold. The library makes room
+// for as much as the file says before it reads, so a file says no more than it has.
+func (l *loader) arrowLimit() (int64, error) {
+	limit := min(maxArrowBatch, l.opts.MaxBytes)
+	if source.ParseName(l.ds.Path).Compression != "" {
+		return limit, nil
+	}
+	info, err := os.Stat(l.ds.Path)
+	if err != nil {
+		return 0, err
+	}
+	return min(limit, info.Size()), nil
 }
 
 // arrowEnd is the mark at the end of a stream.

@@ -170,7 +170,7 @@ func TestShards(t *testing.T) {
 }
 
 // arrowStream writes rows as save_to_disk does, a batch for each batch of them.
-func arrowStream(t *testing.T, batches ...[]map[string]any) []byte {
+func arrowStream(t testing.TB, batches ...[]map[string]any) []byte {
 	t.Helper()
 	text := arrow.BinaryTypes.String
 	schema := arrow.NewSchema([]arrow.Field{

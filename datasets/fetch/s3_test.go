@@ -65,7 +65,7 @@ func TestFetchS3(t *testing.T) {
 		t.Errorf("opened at %v", b.opened)
 	}
 	b.opened = nil
-	if r, err = f.Fetch(t.Context(), address, "test"); err != nil || len(b.opened) != 0 {
+	if r, err = f.Fetch(t.Context(), address, "test"); err != nil || read(t, r) != rows(0, 4) || len(b.opened) != 0 {
 		t.Errorf("again: %v, opened at %v", err, b.opened)
 	}
 	// The bucket changes, also to something of the same size.

@@ -97,12 +97,10 @@ func (c *Reader) record() error {
 	}
 	for {
 		var end bool
-		if b == '"' {
-			c.bare = append(c.bare, false)
-			b, end, err = c.quoted()
+		if c.bare = append(c.bare, b != '"'); b == '"' {
+			end, err = c.quoted()
 		} else {
-			c.bare = append(c.bare, true)
-			b, end, err = c.unquoted(b)
+			end, err = c.unquoted(b)
 		}
 		if err != nil {
 			return err
@@ -114,7 +112,7 @@ func (c *Reader) record() error {
 		if end {
 			return nil
 		}
-		// b is the comma; a comma at the very end stands before an empty field.
+		// A comma at the very end stands before an empty field.
 		if b, err = c.br.ReadByte(); errors.Is(err, io.EOF) {
 			c.bare, c.ends = append(c.bare, true), append(c.ends, len(c.text))
 			return nil
@@ -127,45 +125,46 @@ func (c *Reader) record() error {
 // maxFields bounds what is kept for the fields of one record besides their text.
 const maxFields = 10_000
 
-// unquoted reads a field that begins with b, up to the comma or the end of the record.
-func (c *Reader) unquoted(b byte) (byte, bool, error) {
+// unquoted reads a field that begins with b, up to the comma or, which it reports,
+// the end of the record.
+func (c *Reader) unquoted(b byte) (bool, error) {
 	for {
 		switch b {
 		case ',':
-			return b, false, nil
+			return false, nil
 		case '\n':
 			c.line++
-			return b, true, nil
+			return true, nil
 		case '\r':
 			if c.lineFeed() {
-				return b, true, nil
+				return true, nil
 			}
 			c.add(b)
 		case '"':
-			return 0, false, c.bad(`a quote stands inside a field that does not begin with one; put the field in quotes and write "" for a quote`)
+			return false, c.bad(`a quote stands inside a field that does not begin with one; put the field in quotes and write "" for a quote`)
 		default:
 			c.add(b)
 		}
 		var err error
 		if b, err = c.br.ReadByte(); errors.Is(err, io.EOF) {
-			return 0, true, nil
+			return true, nil
 		} else if err != nil {
-			return 0, false, err
+			return false, err
 		}
 	}
 }
 
-// quoted reads a field behind its opening quote, up to the comma or the end of
-// the record.
-func (c *Reader) quoted() (byte, bool, error) {
+// quoted reads a field behind its opening quote, up to the comma or, which it
+// reports, the end of the record.
+func (c *Reader) quoted() (bool, error) {
 	opened := c.line
 	for {
 		b, err := c.br.ReadByte()
 		if errors.Is(err, io.EOF) {
-			return 0, false, fmt.Errorf("the file ends inside the quotes that line %d opens: it was cut off, or a quote is missing", opened)
+			return false, fmt.Errorf("the file ends inside the quotes that line %d opens: it was cut off, or a quote is missing", opened)
 		}
 		if err != nil {
-			return 0, false, err
+			return false, err
 		}
 		if b == '\n' {
 			c.line++
@@ -177,20 +176,20 @@ func (c *Reader) quoted() (byte, bool, error) {
 		b, err = c.br.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF):
-			return 0, true, nil
+			return true, nil
 		case err != nil:
-			return 0, false, err
+			return false, err
 		case b == '"':
 			c.add(b)
 		case b == ',':
-			return b, false, nil
+			return false, nil
 		case b == '\n':
 			c.line++
-			return b, true, nil
+			return true, nil
 		case b == '\r' && c.lineFeed():
-			return b, true, nil
+			return true, nil
 		default:
-			return 0, false, c.bad(`a quote inside quotes is followed by neither a quote, a comma nor the end of the line; write "" for a quote`)
+			return false, c.bad(`a quote inside quotes is followed by neither a quote, a comma nor the end of the line; write "" for a quote`)
 		}
 	}
 }
