@@ -1,6 +1,9 @@
 package logparse
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 var cppV2Cases = lineCases{
 	need: []string{"Test"},
@@ -27,7 +30,7 @@ var (
 func parseCppV3(in *input) error {
 	return in.eachPyLine(func(line string) error {
 		line = strip(line)
-		if line == "" {
+		if line == "" || !mayBeCppV3(line) {
 			return nil
 		}
 		if m := botanGroup.FindStringSubmatch(line); m != nil {
@@ -54,6 +57,20 @@ func parseCppV3(in *input) error {
 		}
 		return nil
 	})
+}
+
+// cppV3Signs are what lines of parseCppV3's have, in lower case.
+var cppV3Signs = []string{"...", "ok", "passed", "fail", "skipped", "tests"}
+
+// mayBeCppV3 is a cheap test that no line of the format fails. It does not look
+// into lines with characters that have an ASCII letter as another case.
+func mayBeCppV3(line string) bool {
+	for i := range len(line) {
+		if line[i] >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return hasAny(strings.ToLower(line), cppV3Signs)
 }
 
 var ctestLine = re(`(?i)^\s*\d+/\d+\s+Test\s+#\d+:\s+(.+?)\s+\.+\s+(Passed|Failed|Skipped|Timeout)` + reWordEnd)
