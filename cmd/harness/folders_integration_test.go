@@ -194,7 +194,7 @@ func (h *home) pictures(t *testing.T) {
 	h = h.in(t)
 	dir := h.put(map[string]string{
 		"sweb.yaml": "datasets: [O/Set]\n",
-		"tasks/o__r-1/task.yaml": "instance_id: o__r-1\nrepo: o/r\nbase_commit: ''\nversion: '1'\nsplit: test\ndatasets: [O/Set]\n" +
+		"tasks/o__r-1/task.yaml": "instance_id: o__r-1\nrepo: o/r\nbase_commit: " + strings.Repeat("a", 40) + "\nversion: '1'\nsplit: test\ndatasets: [O/Set]\n" +
 			"image: harness.local/mini-slug:latest\nlog_parser: parse_log_pytest\neval_type: pass_and_fail\n" +
 			"image_assets: {test_patch: [{path: img/a b.png}]}\n",
 		"tasks/o__r-1/tests.json":              `{"FAIL_TO_PASS": ["picture"], "PASS_TO_PASS": []}`,
