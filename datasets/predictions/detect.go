@@ -61,7 +61,7 @@ func (s shape) isRow() bool {
 // does not show any.
 func (s shape) candidates() []Dialect {
 	var out []Dialect
-	for _, d := range Builtin() {
+	for _, d := range builtin {
 		if d.fits != nil && d.fits(s) {
 			out = append(out, d)
 		}

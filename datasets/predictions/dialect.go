@@ -32,59 +32,61 @@ type Dialect struct {
 	fits func(shape) bool
 }
 
-// Builtin returns all dialects, in the order in which lists show them.
-func Builtin() []Dialect {
-	named := []string{"model_name_or_path"}
-	return []Dialect{
-		{
-			Name: "swe-bench", Aliases: []string{"mini-swe-agent"},
-			About: "records of instance_id, model_name_or_path, model_patch; also mini-swe-agent's preds.json",
-			patch: []string{"model_patch"}, model: named,
-			fits: func(s shape) bool { return s.has("model_patch") && !s.keyed() },
-		},
-		{
-			Name:  "swe-bench-live",
-			About: "an object of {instance_id: {model_patch}}, the id in the key only",
-			patch: []string{"model_patch"}, model: named, keyed: true,
-			fits: func(s shape) bool { return s.has("model_patch") && s.keyed() },
-		},
-		{
-			Name:  "swe-bench-pro",
-			About: "records of instance_id, patch, prefix, where the prefix names the model",
-			patch: []string{"model_patch", "patch"}, model: append(named, "prefix"),
-			fits: func(s shape) bool { return s.only("patch") && s.pro() },
-		},
-		{
-			Name:  "swe-rebench",
-			About: "records of instance_id, patch",
-			patch: []string{"patch"}, model: named,
-			fits: func(s shape) bool { return s.only("patch") && !s.pro() },
-		},
-		{
-			Name:  "multi-swe-bench",
-			About: "records of org, repo, number, fix_patch; the id is org__repo-number",
-			patch: []string{"fix_patch"}, model: named, pull: true,
-			fits: func(s shape) bool { return s.only("fix_patch") },
-		},
-		{
-			Name:  "openhands",
-			About: "OpenHands' output.jsonl: records of instance_id, test_result.git_patch",
-			patch: []string{"test_result.git_patch", "git_patch"},
-			model: append(named, "metadata.llm_config.model", "metadata.llm.model"),
-			fits:  func(s shape) bool { return s.only("test_result") || s.only("git_patch") },
-		},
-		{
-			Name:  "swe-agent",
-			About: "SWE-agent's .pred files: one swe-bench record a file, or a folder of them",
-			patch: []string{"model_patch"}, model: named, files: []string{".pred"},
-		},
-		{
-			Name:  "patches",
-			About: "a folder of <instance_id>.patch or <instance_id>.diff files",
-			files: []string{".patch", ".diff"}, bare: true,
-		},
-	}
+// byName is where all dialects may name the model; append makes a new list of it.
+var byName = []string{"model_name_or_path"}
+
+var builtin = []Dialect{
+	{
+		Name: "swe-bench", Aliases: []string{"mini-swe-agent"},
+		About: "records of instance_id, model_name_or_path, model_patch; also mini-swe-agent's preds.json",
+		patch: []string{"model_patch"}, model: byName,
+		fits: func(s shape) bool { return s.has("model_patch") && !s.keyed() },
+	},
+	{
+		Name:  "swe-bench-live",
+		About: "an object of {instance_id: {model_patch}}, the id in the key only",
+		patch: []string{"model_patch"}, model: byName, keyed: true,
+		fits: func(s shape) bool { return s.has("model_patch") && s.keyed() },
+	},
+	{
+		Name:  "swe-bench-pro",
+		About: "records of instance_id, patch, prefix, where the prefix names the model",
+		patch: []string{"model_patch", "patch"}, model: append(byName, "prefix"),
+		fits: func(s shape) bool { return s.only("patch") && s.pro() },
+	},
+	{
+		Name:  "swe-rebench",
+		About: "records of instance_id, patch",
+		patch: []string{"patch"}, model: byName,
+		fits: func(s shape) bool { return s.only("patch") && !s.pro() },
+	},
+	{
+		Name:  "multi-swe-bench",
+		About: "records of org, repo, number, fix_patch; the id is org__repo-number",
+		patch: []string{"fix_patch"}, model: byName, pull: true,
+		fits: func(s shape) bool { return s.only("fix_patch") },
+	},
+	{
+		Name:  "openhands",
+		About: "OpenHands' output.jsonl: records of instance_id, test_result.git_patch",
+		patch: []string{"test_result.git_patch", "git_patch"},
+		model: append(byName, "metadata.llm_config.model", "metadata.llm.model"),
+		fits:  func(s shape) bool { return s.only("test_result") || s.only("git_patch") },
+	},
+	{
+		Name:  "swe-agent",
+		About: "SWE-agent's .pred files: one swe-bench record a file, or a folder of them",
+		patch: []string{"model_patch"}, model: byName, files: []string{".pred"},
+	},
+	{
+		Name:  "patches",
+		About: "a folder of <instance_id>.patch or <instance_id>.diff files",
+		files: []string{".patch", ".diff"}, bare: true,
+	},
 }
+
+// Builtin returns all dialects, in the order in which lists show them.
+func Builtin() []Dialect { return slices.Clone(builtin) }
 
 // UnknownFormatError: no dialect has that name.
 type UnknownFormatError struct{ Name string }
@@ -93,10 +95,10 @@ func (e *UnknownFormatError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "format %q is not known; known are", e.Name)
 	width := 0
-	for _, d := range Builtin() {
+	for _, d := range builtin {
 		width = max(width, len(d.Name))
 	}
-	for _, d := range Builtin() {
+	for _, d := range builtin {
 		fmt.Fprintf(&b, "\n  %-*s  %s", width, d.Name, d.About)
 	}
 	return b.String()
@@ -104,7 +106,7 @@ func (e *UnknownFormatError) Error() string {
 
 // ByName finds a dialect by its name or an alias; else a *UnknownFormatError.
 func ByName(name string) (Dialect, error) {
-	for _, d := range Builtin() {
+	for _, d := range builtin {
 		if d.Name == name || slices.Contains(d.Aliases, name) {
 			return d, nil
 		}

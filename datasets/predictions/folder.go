@@ -1,6 +1,7 @@
 package predictions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,15 +12,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
+	"harness/datasets/internal/source"
 	"harness/datasets/internal/strictjson"
 )
 
 // Bounds of a folder. SWE-agent puts <id>/<id>.pred two levels below.
 const (
-	maxDepth = 3
-	maxFiles = 1 << 20
+	maxDepth   = 3
+	maxEntries = 1 << 20
 )
 
 // knownFiles are names under which agents leave all predictions in one file.
@@ -36,8 +37,9 @@ type folder struct {
 
 // listing is what a folder holds.
 type listing struct {
-	files map[string][]string // by dialect, in path order
-	whole []string            // knownFiles
+	files  map[string][]string // by dialect, in path order
+	whole  []string            // knownFiles
+	inside string              // a patch in a folder below, "" when there is none
 }
 
 func (f *folder) list(ctx context.Context) (listing, error) {
@@ -50,23 +52,27 @@ func (f *folder) list(ctx context.Context) (listing, error) {
 		if err != nil {
 			return err
 		}
+		if n++; n > maxEntries {
+			return fmt.Errorf("it holds more than %d files and folders", maxEntries)
+		}
 		if e.IsDir() {
 			if p != "." && strings.Count(p, "/") >= maxDepth {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if n++; n > maxFiles {
-			return fmt.Errorf("it holds more than %d files", maxFiles)
-		}
 		if slices.Contains(knownFiles, p) && e.Type().IsRegular() {
 			l.whole = append(l.whole, p)
 		}
-		for _, d := range Builtin() {
-			if _, ok := d.hasFile(e.Name()); !ok || d.bare && strings.Contains(p, "/") {
-				continue
+		for _, d := range builtin {
+			_, ok := d.hasFile(e.Name())
+			switch inside := strings.Contains(p, "/"); {
+			case ok && d.bare && inside:
+				// SWE-agent writes its patches there once more.
+				l.inside = cmp.Or(l.inside, p)
+			case ok:
+				l.files[d.Name] = append(l.files[d.Name], p)
 			}
-			l.files[d.Name] = append(l.files[d.Name], p)
 		}
 		return nil
 	})
@@ -76,7 +82,7 @@ func (f *folder) list(ctx context.Context) (listing, error) {
 // dialect tells which files of the folder are meant.
 func (l *listing) dialect(dir string) (Dialect, error) {
 	var found []string
-	for _, d := range Builtin() {
+	for _, d := range builtin {
 		if len(l.files[d.Name]) > 0 {
 			found = append(found, d.Name)
 		}
@@ -85,7 +91,7 @@ func (l *listing) dialect(dir string) (Dialect, error) {
 	case len(found) == 0 && len(l.whole) > 0:
 		return Dialect{}, fmt.Errorf("it is a folder; give the file in it: -p %s", shell(path.Join(dir, l.whole[0])))
 	case len(found) == 0:
-		return Dialect{}, errors.New("the folder has no predictions: files that end in .pred, .patch or .diff are looked for")
+		return Dialect{}, l.nothing(dir, builtin...)
 	case len(found) > 1 || len(l.whole) > 0:
 		e := &AmbiguousError{Names: found}
 		var parts []string
@@ -99,6 +105,23 @@ func (l *listing) dialect(dir string) (Dialect, error) {
 		return Dialect{}, e
 	}
 	return named(found[0]), nil
+}
+
+// nothing says why a folder has no file of the dialects.
+func (l *listing) nothing(dir string, dialects ...Dialect) error {
+	var endings []string
+	for _, d := range dialects {
+		if d.bare && l.inside != "" {
+			return fmt.Errorf("%s is in a folder inside it, where patches are not looked for; give -p %s", printable(l.inside), shell(path.Join(dir, path.Dir(l.inside))))
+		}
+		endings = append(endings, d.files...)
+	}
+	last := len(endings) - 1
+	list := endings[last]
+	if last > 0 {
+		list = strings.Join(endings[:last], ", ") + " or " + list
+	}
+	return fmt.Errorf("the folder has no predictions: files that end in %s are looked for", list)
 }
 
 // records reads the files of a dialect, in path order.
@@ -128,18 +151,11 @@ func (f *folder) read(p string) ([]byte, error) {
 	if err != nil {
 		return nil, &recordError{err}
 	}
-	// Not blocking: a pipe that lies there has no writer.
-	r, err := f.root.OpenFile(p, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	r, _, err := source.Regular(f.root, p)
 	if err != nil {
 		return nil, &recordError{err}
 	}
 	defer func() { _ = r.Close() }()
-	if info, err = r.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	if err != nil {
-		return nil, &recordError{err}
-	}
 	raw, err := io.ReadAll(io.LimitReader(r, int64(f.limit)+1))
 	if err != nil {
 		return nil, err

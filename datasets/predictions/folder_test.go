@@ -51,7 +51,7 @@ func checkSplit(t *testing.T, path string, me *predictions.ModelsError, want map
 		if err != nil {
 			t.Fatalf("%s: %v", command, err)
 		}
-		if got := slices.Collect(maps.Keys(f.ByID)); f.Model != me.Models[i] || len(got) != 1 || got[0] != want[f.Model] {
+		if got := slices.Sorted(maps.Keys(f.ByID)); f.Model != me.Models[i] || len(got) != 1 || got[0] != want[f.Model] {
 			t.Errorf("%s: %s has %v", command, f.Model, got)
 		}
 	}
@@ -84,7 +84,7 @@ func TestFolders(t *testing.T) {
 		{name: "with all in a file, said", format: "swe-agent", files: map[string]string{"a-1/a-1.pred": pred("a-1", "p"), "preds.json": "{}"}, want: map[string]string{"a-1": "p"}},
 		{name: "mini-swe-agent's folder", files: map[string]string{"preds.json": "{}", "a-1/a-1.traj.json": "{}"}, err: []string{"give the file in it: -p '", "preds.json'"}},
 		{name: "nothing", files: map[string]string{"a.txt": ""}, err: []string{"files that end in .pred, .patch or .diff"}},
-		{name: "nothing of that", format: "swe-agent", files: map[string]string{"a.txt": ""}, err: []string{"holds no records"}},
+		{name: "nothing of that", format: "swe-agent", files: map[string]string{"a.txt": ""}, err: []string{"files that end in .pred are looked for"}},
 		{name: "not from folders", format: "openhands", files: map[string]string{"output.jsonl": ""}, err: []string{"openhands is not read from folders"}},
 		{name: "only bad ones", files: map[string]string{"a-1.pred": "oops"}, err: []string{"all of its 1 records are malformed, the first one is a-1.pred: not valid JSON"}},
 	}
@@ -148,7 +148,7 @@ func TestHostileFolder(t *testing.T) {
 	want := []string{
 		`-rf.diff: instance id "-rf" is refused`, `..x.patch: instance id "..x" is refused`, "b-1.patch: the patch has invalid UTF-8 (byte 0xff) at byte 4",
 		"big-1.patch: the record is longer than 1000 bytes", `c 1.patch: instance id "c 1" is refused`, "in-1.patch: it is a symbolic link",
-		"loop-1.patch: it is a symbolic link", `"new\nline\x1b.patch": instance id`, "out-1.patch: it is a symbolic link", "pipe-1.patch: it is not a regular file",
+		"loop-1.patch: it is a symbolic link", `"new\nline\x1b.patch": instance id`, "out-1.patch: it is a symbolic link", "pipe-1.patch: it is a pipe, a regular file is expected",
 	}
 	if len(f.Malformed) != len(want) {
 		t.Errorf("%q", f.Malformed)

@@ -36,8 +36,17 @@ type Options struct {
 	Model          string // of records that name none; "" means NoModel
 	MaxRecordBytes int    // longest record; 0 means 256 MiB
 	MaxBytes       int64  // most the file may hold once unpacked; 0 means 8 GiB
+	MaxPatchBytes  int64  // most that the patches that count may hold together; 0 means 2 GiB
 	MaxMalformed   int    // entries kept in Malformed; 0 means 1,000
 }
+
+// Bounds on what is kept. All ids end in the run's spec, which must stay small
+// enough to be read as a whole.
+const (
+	maxIDs        = 100_000
+	maxIDBytes    = 4 << 20
+	maxPatchBytes = 2 << 30
+)
 
 // ErrNothingRead: not one record of the file could be read as a prediction.
 var ErrNothingRead = errors.New("no prediction could be read")
@@ -54,6 +63,9 @@ func Load(ctx context.Context, path string, opts Options) (*File, error) {
 	}
 	if opts.MaxBytes <= 0 {
 		opts.MaxBytes = source.MaxBytes
+	}
+	if opts.MaxPatchBytes <= 0 {
+		opts.MaxPatchBytes = maxPatchBytes
 	}
 	if opts.MaxMalformed <= 0 {
 		opts.MaxMalformed = 1000
@@ -81,6 +93,8 @@ type loader struct {
 	models map[string]int // records of each
 	twice  map[string]bool
 	bad    int
+
+	idBytes, patchBytes int64 // of what is kept
 }
 
 // form is how records are laid out.
@@ -138,6 +152,8 @@ func (l *loader) folder(ctx context.Context, d Dialect) error {
 		}
 	case len(d.files) == 0:
 		return fmt.Errorf("it is a folder, and %s is not read from folders; give the file in it", d.Name)
+	case len(list.files[d.Name]) == 0:
+		return list.nothing(l.file.Path, d)
 	}
 	l.use(d)
 	return l.all(ctx, f.records(d, list.files[d.Name]))
@@ -205,11 +221,13 @@ func (l *loader) all(ctx context.Context, next stream) error {
 		if err != nil {
 			return err
 		}
-		l.record(rec)
+		if err := l.record(rec); err != nil {
+			return err
+		}
 	}
 }
 
-func (l *loader) record(rec record) {
+func (l *loader) record(rec record) error {
 	l.file.Records++
 	var p eval.Prediction
 	err := rec.err
@@ -220,13 +238,41 @@ func (l *loader) record(rec record) {
 		if l.bad++; l.bad <= l.opts.MaxMalformed {
 			l.file.Malformed = append(l.file.Malformed, fmt.Sprintf("%s: %v", rec.where, err))
 		}
-		return
+		return nil
 	}
 	l.models[p.Model]++
-	if _, ok := l.file.ByID[p.InstanceID]; ok {
-		l.twice[p.InstanceID] = true
+	if err := l.keep(p); err != nil {
+		return fmt.Errorf("%s: %w", rec.where, err)
 	}
+	return nil
+}
+
+// keep puts a prediction into the file, within its bounds.
+func (l *loader) keep(p eval.Prediction) error {
+	old, again := l.file.ByID[p.InstanceID]
+	if again {
+		l.twice[p.InstanceID] = true
+	} else {
+		l.idBytes += int64(len(p.InstanceID))
+	}
+	l.patchBytes += patchLen(p) - patchLen(old)
 	l.file.ByID[p.InstanceID] = p
+	switch {
+	case len(l.file.ByID) > maxIDs:
+		return fmt.Errorf("with it the file has predictions for more than %d ids, which is the most; give those of the dataset only, or split it", maxIDs)
+	case l.idBytes > maxIDBytes:
+		return fmt.Errorf("with it the ids of the file hold more than %d bytes, which is the most; give those of the dataset only, or split it", maxIDBytes)
+	case l.patchBytes > l.opts.MaxPatchBytes:
+		return fmt.Errorf("with it the patches of the file hold more than %d bytes, which is the most; split it", l.opts.MaxPatchBytes)
+	}
+	return nil
+}
+
+func patchLen(p eval.Prediction) int64 {
+	if p.Patch == nil {
+		return 0
+	}
+	return int64(len(*p.Patch))
 }
 
 func (l *loader) finish() error {

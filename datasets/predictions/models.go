@@ -38,23 +38,23 @@ func (l *loader) modelsError() error {
 	slices.SortFunc(e.Models, func(a, b string) int {
 		return cmp.Or(cmp.Compare(l.models[b], l.models[a]), cmp.Compare(a, b))
 	})
-	taken := make(map[string]bool)
+	words := make(map[string]int) // how many models have it
 	for _, m := range e.Models {
+		word := slug(m)
+		if words[word]++; words[word] > 1 {
+			word = fmt.Sprintf("%s+%d", word, words[word]) // no word has a "+"
+		}
 		e.Records = append(e.Records, l.models[m])
-		e.Commands = append(e.Commands, l.splitCommand(m, taken))
+		e.Commands = append(e.Commands, l.splitCommand(m, word))
 	}
 	return e
 }
 
 // splitCommand writes the records of one model to a file of their own, in the
-// same dialect: .jsonl, or .json where the keys are the ids.
-func (l *loader) splitCommand(model string, taken map[string]bool) string {
-	word := slug(model)
-	for i := 2; taken[word]; i++ {
-		word = fmt.Sprintf("%s-%d", slug(model), i)
-	}
-	taken[word] = true
-	path := l.file.Path
+// same dialect: .jsonl, or .json where the keys are the ids. word is for the
+// file's name.
+func (l *loader) splitCommand(model, word string) string {
+	path := filepath.Clean(l.file.Path)
 	if strings.HasPrefix(path, "-") {
 		path = "./" + path
 	}
@@ -67,7 +67,7 @@ func (l *loader) splitCommand(model string, taken map[string]bool) string {
 	jq := fmt.Sprintf("jq -c --arg m %s %s", shell(model), shell(l.pick(keyed)))
 	switch {
 	case l.form == formFolder:
-		return fmt.Sprintf("find %s -name '*%s' -exec %s {} + > %s", shell(path), l.reader.d.files[0], jq, out)
+		return fmt.Sprintf("find %s -maxdepth %d -type f -iname '*%s' -exec %s {} + > %s", shell(path), maxDepth+1, l.reader.d.files[0], jq, out)
 	case l.name.Compression == "gz":
 		return fmt.Sprintf("gzip -dc %s | %s > %s", shell(path), jq, out)
 	case l.name.Compression == "zst":

@@ -1,6 +1,7 @@
 package predictions
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -105,6 +106,9 @@ func (f *found) first(paths []string) *string {
 
 func (r *reader) walk(rec []byte, prefix string, f *found) error {
 	return strictjson.Members(rec, func(key []byte, v strictjson.Value) error {
+		if bytes.IndexByte(key, '.') >= 0 {
+			return nil // no field has one; it is not the way into an object
+		}
 		path := prefix + string(key)
 		if prefix == "" && telling[path] {
 			f.shape.fields[path] = true

@@ -58,6 +58,9 @@ func document(r io.Reader, name string, limit int) (_ stream, isMap bool, _ erro
 	}, !doc.IsList(), nil
 }
 
+// byteOrderMark is what some editors put first.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // single reads a file that is one record.
 func single(r io.Reader, name string, limit int) stream {
 	done := false
@@ -67,7 +70,7 @@ func single(r io.Reader, name string, limit int) stream {
 		}
 		done = true
 		raw, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
-		rec := record{raw: bytes.Trim(raw, " \t\r\n"), where: name, err: err}
+		rec := record{raw: bytes.Trim(bytes.TrimPrefix(raw, byteOrderMark), " \t\r\n"), where: name, err: err}
 		if err == nil && len(raw) > limit {
 			rec.raw, rec.err = nil, &strictjson.TooLargeError{Max: limit}
 		}

@@ -74,7 +74,7 @@ func (e *TooBigError) Error() string {
 // Open opens path for reading, unpacked as its name says. Reading more than
 // limit bytes is a *TooBigError, a file that is no such thing a *KindError.
 func Open(path string, limit int64) (io.ReadCloser, error) {
-	f, err := openFile(path)
+	f, _, err := Regular(Host{}, path)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func peek(r io.Reader, want string) (*bufio.Reader, error) {
 func OpenAt(path string, limit int64) (*os.File, error) {
 	n := ParseName(path)
 	if n.Compression == "" {
-		f, err := openFile(path)
+		f, _, err := Regular(Host{}, path)
 		if err != nil {
 			return nil, err
 		}
@@ -169,20 +169,6 @@ func OpenAt(path string, limit int64) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("unpack: %w", err), tmp.Close())
 	}
 	return tmp, nil
-}
-
-func openFile(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || info.IsDir() {
-		if err == nil {
-			err = fmt.Errorf("%s is a directory", path)
-		}
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 type stream struct {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -81,6 +82,16 @@ func TestOpenBoundsWhatIsUnpacked(t *testing.T) {
 	}
 	if _, err := source.Open(dir, 100); err == nil {
 		t.Error("a directory was opened")
+	}
+	pipe := filepath.Join(dir, "pipe.json") // which nobody writes to
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := source.Open(pipe, 100); !errors.As(err, new(*source.IrregularError)) {
+		t.Errorf("a pipe: %v", err)
+	}
+	if _, err := source.OpenAt(pipe, 100); !errors.As(err, new(*source.IrregularError)) {
+		t.Errorf("random access to a pipe: %v", err)
 	}
 	bad := filepath.Join(dir, "bad.json.gz")
 	if err := os.WriteFile(bad, []byte("not gzip"), 0o600); err != nil {

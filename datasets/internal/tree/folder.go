@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
+
+	"harness/datasets/internal/source"
 )
 
 // Folder is an open folder with a budget of bytes that may be read from it.
@@ -92,27 +93,11 @@ func invalid(b []byte) int {
 }
 
 func (f *Folder) read(name string, limit int64) ([]byte, fs.FileInfo, error) {
-	local := filepath.FromSlash(name)
-	// A pipe would block and a device could do anything when it is opened, so the
-	// kind is looked at first; and again behind, since the folder may be changing.
-	info, err := f.root.Stat(local)
-	if err != nil {
-		return nil, nil, f.problem(name, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, f.irregular(name, info.Mode())
-	}
-	file, err := f.root.OpenFile(local, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, info, err := source.Regular(f.root, filepath.FromSlash(name))
 	if err != nil {
 		return nil, nil, f.problem(name, err)
 	}
 	defer func() { _ = file.Close() }()
-	if info, err = file.Stat(); err != nil {
-		return nil, nil, f.problem(name, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, f.irregular(name, info.Mode())
-	}
 	if info.Size() > limit {
 		return nil, nil, f.tooLarge(name, limit)
 	}
@@ -154,6 +139,8 @@ func (f *Folder) problem(name string, err error) error {
 		p.Reason = pe.Err.Error()
 	}
 	switch {
+	case errors.As(err, new(*source.IrregularError)):
+		p.Fix = "remove it"
 	case errors.Is(err, fs.ErrNotExist):
 		p.Reason = "there is no such file"
 		return &missing{p}
@@ -167,19 +154,6 @@ func (f *Folder) problem(name string, err error) error {
 type missing struct{ *Problem }
 
 func (m *missing) Unwrap() []error { return []error{m.Problem, fs.ErrNotExist} }
-
-func (f *Folder) irregular(name string, mode fs.FileMode) error {
-	what := "a device or another special file"
-	switch {
-	case mode.IsDir():
-		what = "a folder"
-	case mode&fs.ModeNamedPipe != 0:
-		what = "a pipe"
-	case mode&fs.ModeSocket != 0:
-		what = "a socket"
-	}
-	return &Problem{File: f.Path(name), Reason: "it is " + what + ", a regular file is expected", Fix: "remove it"}
-}
 
 func (f *Folder) tooLarge(name string, limit int64) error {
 	return &Problem{File: f.Path(name), Reason: fmt.Sprintf("it has more than %d bytes, which is the most", limit), Fix: "shorten it, or bring large data in the image"}
