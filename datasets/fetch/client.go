@@ -164,7 +164,7 @@ func (c *client) again(ctx context.Context, failed int, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.As(err, new(permanentError)), hopeless(err):
+	case errors.As(err, new(permanentError)), errors.As(err, new(*refusedError)), hopeless(err):
 		return err
 	case errors.As(err, &status):
 		if !status.temporary() {
