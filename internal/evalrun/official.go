@@ -30,7 +30,7 @@ func writeOfficial(ctx context.Context, app *cli.App, store artifacts.Store, spe
 		if err != nil {
 			return asWrittenWrong(err)
 		}
-		app.Note("%s in %s", cli.Count(n, "prediction"), o.Preds)
+		app.Note("%s in %s", cli.Count(n, "prediction"), escape.Terminal(o.Preds))
 	}
 	return nil
 }

@@ -165,6 +165,9 @@ func Report(ctx context.Context, app *cli.App, store artifacts.Store, run string
 	if o.Force && o.Official == "" && o.Preds == "" {
 		return cli.Usage("--force goes with --official or --preds")
 	}
+	if o.Preds == "-" {
+		return cli.Usage("--preds - is no file: standard output has the report; give the name of a file")
+	}
 	p, err := runs.Load(ctx, store, run)
 	if err != nil {
 		return err

@@ -270,51 +270,21 @@ func TestNothingIsReplaced(t *testing.T) {
 	}
 }
 
-func TestHostileStore(t *testing.T) {
+// An agent may end with a patch of no characters.
+func TestEmptyPatchOfAnAgent(t *testing.T) {
 	store := runstest.Store(t)
-	spec := storedRun(t, store, "run", "swebench", 1)
-	for name, change := range map[string]func(*eval.RunSpec){
-		"model":      func(s *eval.RunSpec) { s.Model = "../../x" },
-		"long model": func(s *eval.RunSpec) { s.Model = strings.Repeat("m/", 99) + "m" },
-		"instance": func(s *eval.RunSpec) {
-			data, err := json.Marshal(eval.Shard{Entries: []eval.ShardEntry{{InstanceID: "../escaped", Attempt: 1}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ref, err := artifacts.PutCAS(t.Context(), store, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Shards = []eval.Ref{ref}
-		},
-		"record of another task": func(s *eval.RunSpec) {
-			id := eval.TrialID{RunID: "run", InstanceID: "task-0009", Attempt: 1, Round: 1}
-			put(t, store, eval.ResultKey(id), eval.TrialResult{Schema: 1, TrialID: eval.TrialID{RunID: "run", InstanceID: "../../escaped", Attempt: 1, Round: 1}, Outcome: eval.TimedOut})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := spec
-			change(&s)
-			above := t.TempDir()
-			dir := filepath.Join(above, "out")
-			if trees, err := official.Write(t.Context(), store, s, dir, official.Options{}); err == nil {
-				t.Errorf("wrote %+v", trees)
-			}
-			if got := files(t, above); len(got) > 0 {
-				t.Errorf("wrote %v", got)
-			}
-		})
-	}
-	// A link in the folder does not lead out of it either.
-	outside, dir := t.TempDir(), t.TempDir()
-	if err := os.Symlink(outside, filepath.Join(dir, "logs")); err != nil {
+	req := runstest.Request(t, "agent", runstest.Tasks(1))
+	spec := runstest.Plan(t, store, req).Spec
+	ref, err := artifacts.PutCAS(t.Context(), store, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := official.Write(t.Context(), store, storedRun(t, store, "run2", "swebench", 1), dir, official.Options{Force: true}); err == nil {
-		t.Error("wrote through a link")
-	}
-	if got := append(files(t, outside), files(t, dir)...); len(got) > 1 {
-		t.Errorf("wrote %v", got)
+	id := eval.TrialID{RunID: "agent", InstanceID: "task-0000", Attempt: 1, Round: 1}
+	put(t, store, eval.ResultKey(id), eval.TrialResult{Schema: 1, TrialID: id, Outcome: eval.EmptyPatch, Artifacts: map[string]eval.Ref{eval.FilePatch: ref}})
+	dir := t.TempDir()
+	tree := write(t, store, spec, dir)[0]
+	if got := read(t, dir, tree.Report); tree.Instances != 0 || !strings.Contains(got, `"empty_patch_instances": 1,`) || !strings.Contains(got, `"error_instances": 0,`) {
+		t.Errorf("%+v, %s", tree, got)
 	}
 }
 
@@ -335,5 +305,15 @@ func TestNotExpressible(t *testing.T) {
 	})
 	if _, err := official.Write(t.Context(), store, spec, t.TempDir(), official.Options{}); !errors.Is(err, official.ErrNotExpressible) {
 		t.Errorf("rules without an official report: %v", err)
+	}
+	// The solution of some tasks is a script, not a patch.
+	req = runstest.Request(t, "script", runstest.Tasks(1))
+	req.Patch = func(*eval.Task) *string { return nil }
+	spec = runstest.Plan(t, store, req).Spec
+	put(t, store, eval.ResultKey(eval.TrialID{RunID: "script", InstanceID: "task-0000", Attempt: 1, Round: 1}), eval.TrialResult{
+		Schema: 1, TrialID: eval.TrialID{RunID: "script", InstanceID: "task-0000", Attempt: 1, Round: 1}, Outcome: eval.Resolved, Verdicts: []eval.Verdict{{Outcome: eval.Resolved}},
+	})
+	if _, err := official.Write(t.Context(), store, spec, t.TempDir(), official.Options{}); !errors.Is(err, official.ErrNotExpressible) {
+		t.Errorf("a task that was solved without a patch: %v", err)
 	}
 }

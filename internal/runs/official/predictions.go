@@ -58,6 +58,7 @@ func (p *predictionsFile) close() error {
 
 // WritePredictions writes the predictions of a run to a file, one a line, and
 // returns how many there are. With several attempts they are those of the first.
+// The folder is made if need be.
 // A file that is there is an *ExistsError, unless force is given.
 func WritePredictions(ctx context.Context, store artifacts.Store, spec eval.RunSpec, file string, force bool) (int, error) {
 	n, err := writePredictions(ctx, store, spec, file, force)
@@ -72,8 +73,12 @@ func writePredictions(ctx context.Context, store artifacts.Store, spec eval.RunS
 	if err != nil {
 		return 0, err
 	}
-	if _, err := os.Lstat(file); err == nil && !force {
-		return 0, &ExistsError{Path: file}
+	info, err := os.Lstat(file)
+	if err := inTheWay(file, info, err, false, force); err != nil {
+		return 0, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return 0, err
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".harness-preds-*")
 	if err != nil {

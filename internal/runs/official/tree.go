@@ -49,10 +49,33 @@ type Tree struct {
 var ErrNotExpressible = errors.New("it can't be written as the official harness writes runs")
 
 // ExistsError: something is in the way.
-type ExistsError struct{ Path string }
+type ExistsError struct {
+	Path string
+	// Other: it is nothing that was ever written there, and is never replaced.
+	Other bool
+}
 
 func (e *ExistsError) Error() string {
+	if e.Other {
+		return e.Path + " exists already and is not what would be written there; choose another place"
+	}
 	return e.Path + " exists already; choose another place, or replace it with --force"
+}
+
+// inTheWay judges what stands where a folder or a file is to be written; info and
+// err are what Lstat says of it.
+func inTheWay(target string, info fs.FileInfo, err error, folder, force bool) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir() != folder || !folder && !info.Mode().IsRegular():
+		return &ExistsError{Path: target, Other: true}
+	case !force:
+		return &ExistsError{Path: target}
+	}
+	return nil
 }
 
 // Write writes a run into a folder, which is made if need be. The official
@@ -99,8 +122,8 @@ func write(ctx context.Context, store artifacts.Store, spec eval.RunSpec, dir st
 		return nil, err
 	}
 	for _, a := range w.runs {
-		for _, t := range a.targets() {
-			if err := w.free(t); err != nil {
+		for i, target := range a.targets() {
+			if err := w.free(i, target); err != nil {
 				return nil, err
 			}
 		}
@@ -164,6 +187,9 @@ func (w *writer) plan() error {
 		if len(a.Report) > maxName {
 			return fmt.Errorf("model name and run id make a file name of %d bytes, at most %d are possible: %s", len(a.Report), maxName, a.Report)
 		}
+		if file == fileRun {
+			return fmt.Errorf("%w: a model named %q has its logs where the run's own %s is", ErrNotExpressible, w.model, fileRun)
+		}
 		a.count = tally{labels: w.labels, spec: &w.spec}
 		w.runs = append(w.runs, a)
 	}
@@ -178,15 +204,9 @@ func (a *attempt) targets() [4]string {
 var stageNames = [4]string{"logs", "run", "preds", "report"}
 
 // free refuses to write over anything, unless that is wanted.
-func (w *writer) free(target string) error {
-	_, err := w.root.Lstat(target)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err == nil && !w.force:
-		return &ExistsError{Path: target}
-	}
-	return err
+func (w *writer) free(i int, target string) error {
+	info, err := w.root.Lstat(target)
+	return inTheWay(target, info, err, stageNames[i] == "logs", w.force)
 }
 
 // fill makes everything in the staging folder.
@@ -245,7 +265,7 @@ func (w *writer) publish() ([]Tree, error) {
 			return nil, err
 		}
 		for i, target := range a.targets() {
-			if err := w.free(target); err != nil {
+			if err := w.free(i, target); err != nil {
 				return nil, err
 			}
 			err := w.root.Rename(target, path.Join(a.stage, "old-"+stageNames[i]))

@@ -34,7 +34,10 @@ func (w *writer) trial(ctx context.Context, a *attempt, t eval.TrialResult) erro
 	if err := a.preds.add(t.InstanceID, patch); err != nil {
 		return err
 	}
-	c := counted{id: t.InstanceID, empty: patch == nil}
+	c := counted{id: t.InstanceID, empty: len(patch) == 0}
+	if c.empty && ran(t.Outcome) {
+		return fmt.Errorf("%w: %s was evaluated without a patch", ErrNotExpressible, t.TrialID)
+	}
 	if !c.empty && t.ErrorClass != activities.ClassNotFinished {
 		if err := w.folder(ctx, a, t, e, patch, &c); err != nil {
 			return fmt.Errorf("%s: %w", t.TrialID, err)
