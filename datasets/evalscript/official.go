@@ -19,17 +19,17 @@ const (
 )
 
 // Official writes the script that a release of the official harness has for a
-// task, from the spec table. It is theirs to the byte, except that names with
-// characters that a shell interprets are quoted, and that the end mark of the
-// test patch is never a text of the patch.
+// task, from the spec table. It is theirs to the byte, except that file names
+// which a shell or git would take for something else are quoted, and that the end
+// mark of the test patch is never a text of the patch.
 func Official(t *eval.Task, form Form) (string, error) {
 	r, s, err := find(t)
 	if err != nil {
 		return "", err
 	}
 	w := writer{task: t, repo: r, spec: s, form: form}
-	if w.files, err = Files(t.TestPatch); err != nil {
-		return "", fmt.Errorf("test_patch: %w", err)
+	if w.files, err = testFiles(t); err != nil {
+		return "", err
 	}
 	switch {
 	case strings.IndexByte(t.TestPatch, 0) >= 0:
@@ -68,14 +68,14 @@ func (w *writer) record() []string {
 func (w *writer) base() string { return Quote(w.task.BaseCommit) }
 
 func (w *writer) python() string {
-	reset := "git checkout " + w.base() + " " + w.reset(w.files.Changed)
+	reset := w.checkout(w.files.Changed)
 	var before []string
 	if w.form == V5 {
 		// New files stand in the list, too: git then restores none of them.
-		reset = "git checkout " + w.base() + " " + w.reset(headerNames(w.task.TestPatch))
+		reset = w.checkout(headerNames(w.task.TestPatch))
 		before = w.repo.BeforeTest[w.task.InstanceID]
 	}
-	test := strings.Join(append(slices.Clone(w.spec.Test), quoted(directives(w.task))...), " ")
+	test := strings.Join(append(slices.Clone(w.spec.Test), directives(w.task)...), " ")
 	return Join(
 		Header, activate, enter[:1], w.spec.Eval, enter[1:], enter[:1], w.record(), activate, w.spec.Install,
 		[]string{reset, w.apply("git apply -v -", w.task.TestPatch)}, before, Between(test), []string{reset},
@@ -85,7 +85,7 @@ func (w *writer) python() string {
 func (w *writer) multilingual4() string {
 	reset := `echo "No test files to reset"`
 	if len(w.files.Changed) > 0 {
-		reset = "git checkout " + w.base() + " " + w.reset(w.files.Changed)
+		reset = w.checkout(w.files.Changed)
 	}
 	return Join(
 		Header, enter, enter[:1], []string{reset, w.apply("git apply --verbose --reject -", w.task.TestPatch)},
@@ -129,21 +129,14 @@ func (w *writer) multimodal() string {
 	)
 }
 
-// restore brings the test files back to the base commit and removes new ones. A
-// renamed file counts as known, never as new.
+// restore brings the test files back to the base commit and removes new ones.
 func (w *writer) restore(known []string) []string {
-	var added []string
-	for _, name := range w.files.Added {
-		if !w.renamed(name) {
-			added = append(added, name)
-		}
-	}
 	var steps []string
 	if len(known) > 0 {
-		steps = append(steps, "git checkout "+w.base()+" "+w.reset(known))
+		steps = append(steps, w.checkout(known))
 	}
-	if len(added) > 0 {
-		steps = append(steps, "rm -f "+w.reset(added))
+	if added := w.added(); len(added) > 0 {
+		steps = append(steps, "rm -f "+operands(added))
 	}
 	if len(steps) == 0 {
 		return []string{`echo "No test files to reset"`}
@@ -151,33 +144,36 @@ func (w *writer) restore(known []string) []string {
 	return []string{strings.Join(steps, " && ")}
 }
 
+func (w *writer) checkout(names []string) string {
+	return "git checkout " + w.base() + " " + pathspecs(names)
+}
+
+// added are the files that only the patch brings. A renamed file counts as known.
+func (w *writer) added() []string {
+	renamed := make(map[string]bool)
+	for line := range strings.SplitSeq(w.task.TestPatch, "\n") {
+		if name, ok := strings.CutPrefix(line, "rename to "); ok {
+			renamed[name] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(w.files.Added), func(name string) bool { return renamed[name] })
+}
+
 // knownByNewName are the files that a patch does not bring, by their names
 // behind it: of a renamed one git finds none, and restores nothing at all.
 func (w *writer) knownByNewName() []string {
-	return slices.DeleteFunc(headerNames(w.task.TestPatch), func(name string) bool {
-		return slices.Contains(w.files.Added, name) && !w.renamed(name)
-	})
+	added := make(map[string]bool)
+	for _, name := range w.added() {
+		added[name] = true
+	}
+	return slices.DeleteFunc(headerNames(w.task.TestPatch), func(name string) bool { return added[name] })
 }
-
-func (w *writer) renamed(name string) bool {
-	return strings.Contains(w.task.TestPatch, "\nrename to "+name+"\n")
-}
-
-func (w *writer) reset(names []string) string { return strings.Join(quoted(names), " ") }
 
 // apply feeds the patch as the official scripts do, with a newline behind it
 // whether or not it has one.
 func (w *writer) apply(command, patch string) string {
 	end := endMark(patch)
 	return command + " <<'" + end + "'\n" + patch + "\n" + end
-}
-
-func quoted(names []string) []string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = Quote(n)
-	}
-	return out
 }
 
 // headerName finds the new name of each file of a patch the way the official
@@ -204,9 +200,10 @@ func directives(t *eval.Task) []string {
 		}
 		if t.Repo == "django/django" { // its runner takes module names
 			name = strings.TrimPrefix(strings.TrimSuffix(name, ".py"), "tests/")
-			name = strings.ReplaceAll(name, "/", ".")
+			out = append(out, Quote(strings.ReplaceAll(name, "/", ".")))
+			continue
 		}
-		out = append(out, name)
+		out = append(out, operands([]string{name}))
 	}
 	return out
 }

@@ -145,7 +145,7 @@ const (
 
 // reason names the first that explains all of a difference.
 func reason(ours, published string) string {
-	if strings.ReplaceAll(ours, "'", "") == strings.ReplaceAll(published, "'", "") {
+	if plain := strings.NewReplacer("'", "", ":(literal)", ""); plain.Replace(ours) == plain.Replace(published) {
 		return quotedName
 	}
 	lines := make(map[string]bool)

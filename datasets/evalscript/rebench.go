@@ -37,7 +37,7 @@ func Rebench(t *eval.Task, c InstallConfig) (string, error) {
 	tests := slices.Clone(c.Test)
 	for _, name := range files.After {
 		if !slices.ContainsFunc(notTests, func(end string) bool { return strings.HasSuffix(name, end) }) {
-			tests[len(tests)-1] += " " + Quote(name)
+			tests[len(tests)-1] += " " + operands([]string{name})
 		}
 	}
 	reset := files.Reset(t.BaseCommit)

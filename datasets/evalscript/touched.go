@@ -74,12 +74,34 @@ func (t *Touched) add(seen map[string]bool, old, now string, gone bool) {
 func (t Touched) Reset(base string) []string {
 	var out []string
 	if len(t.Changed) > 0 {
-		out = append(out, "git checkout "+Quote(base)+" -- "+QuoteAll(t.Changed))
+		out = append(out, "git checkout "+Quote(base)+" -- "+pathspecs(t.Changed))
 	}
 	if len(t.Added) > 0 {
 		out = append(out, "rm -f -- "+QuoteAll(t.Added))
 	}
 	return out
+}
+
+// pathspecs names files to git: as they are, neither as patterns nor as options.
+func pathspecs(names []string) string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		if out[i] = name; strings.ContainsAny(name, `*?[\`) || strings.HasPrefix(name, ":") || strings.HasPrefix(name, "-") {
+			out[i] = ":(literal)" + name
+		}
+	}
+	return QuoteAll(out)
+}
+
+// operands names files to a command that would take some for options.
+func operands(names []string) string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		if out[i] = name; strings.HasPrefix(name, "-") {
+			out[i] = "./" + name
+		}
+	}
+	return QuoteAll(out)
 }
 
 // header is what stands between a "diff --git" line and the first hunk.
