@@ -61,14 +61,16 @@ test: setup-test build ## install what tests need, then run all of them
 	go vet -tags integration,e2e,oracle ./...
 	$(HARNESS_TOOLS)/bin/workflowcheck ./workflows/...
 	internal/oracle/run.sh
+	internal/oracle/export/run.sh
 	go test -timeout 5m ./...
 	go test -tags integration,e2e -count=1 -p 1 -timeout 15m $(TAGGED)
 
 faults: setup-test ## kill each part at each moment of a run, and compare the tables (15 minutes)
 	HARNESS_FAULTS=full go test -tags e2e -count=1 -timeout 60m -v ./internal/faults
 
-oracle: ## grade mutated logs with the official releases and ours (half a minute; needs Python)
+oracle: ## grade mutated logs with the official releases and ours, and have them read our runs (a minute; needs Python)
 	internal/oracle/run.sh
+	internal/oracle/export/run.sh
 
 lint: setup-lint ## golangci-lint with the layer rules, and gofmt
 	$(HARNESS_TOOLS)/bin/golangci-lint run ./...
