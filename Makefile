@@ -24,7 +24,7 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS
 TAGGED = $(shell grep -rlE '^//go:build .*\b(integration|e2e)\b' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
 BENCHED = $(shell grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
 
-.PHONY: help setup setup-run setup-test setup-lint build demo test faults oracle unit lint bench clean
+.PHONY: help setup setup-run setup-test setup-lint build demo test faults fuzz oracle unit lint bench clean
 
 help: ## this list
 	@printf 'harness: evaluates coding agents on repository tasks\n\n'
@@ -62,11 +62,16 @@ test: setup-test build ## install what tests need, then run all of them
 	$(HARNESS_TOOLS)/bin/workflowcheck ./workflows/...
 	internal/oracle/run.sh
 	internal/oracle/export/run.sh
+	scripts/fuzz.sh 5s
 	go test -timeout 5m ./...
 	go test -tags integration,e2e -count=1 -p 1 -timeout 15m $(TAGGED)
 
 faults: setup-test ## kill each part at each moment of a run, and compare the tables (15 minutes)
 	HARNESS_FAULTS=full go test -tags e2e -count=1 -timeout 60m -v ./internal/faults
+
+FUZZTIME ?= 60s
+fuzz: ## run each fuzz target for FUZZTIME (default 60s)
+	scripts/fuzz.sh $(FUZZTIME)
 
 oracle: ## grade mutated logs with the official releases and ours, and have them read our runs (a minute; needs Python)
 	internal/oracle/run.sh
