@@ -115,7 +115,7 @@ func (a *Activities) grade(ctx context.Context, e *entry, p grade.Profile, ref e
 	v := graded.Verdict
 	res.Outcome, res.Blame, res.Reason = v.Outcome, graded.Blame, graded.Reason
 	res.Verdicts = append([]eval.Verdict{v}, opinions...)
-	res.Tests, res.Counts = graded.Tests, graded.Counts
+	res.Tests, res.Counts, res.Coverage = graded.Tests, graded.Counts, graded.Coverage
 	res.Scores.Functional = cmp.Or(v.Reward, scoring.Functional(graded.Counts, v.Resolved))
 	res.Patch.ApplyMethod = try.ApplyMethod
 	res.Exec, res.Usage, res.Tries = try.Exec, try.Usage, try.Try

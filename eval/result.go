@@ -1,6 +1,9 @@
 package eval
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // TrialResult is the record of one finished trial (result.json). Pointers and
 // empty strings mean "not known"; they become null in the tables.
@@ -20,6 +23,8 @@ type TrialResult struct {
 	Tests    []TestResult `json:"tests,omitempty"`
 	Scores   Scores       `json:"scores"`
 	Counts   TestCounts   `json:"counts"`
+	// Coverage is of the run's own rules; nil when no log was read, or by a parser that can't tell.
+	Coverage *LogCoverage `json:"coverage,omitempty"`
 
 	Patch  PatchFacts `json:"patch"`
 	Exec   ExecFacts  `json:"exec"`
@@ -106,6 +111,20 @@ type TestCounts struct {
 	F2PTotal  *int `json:"f2p_total,omitempty"`
 	P2PPassed *int `json:"p2p_passed,omitempty"`
 	P2PTotal  *int `json:"p2p_total,omitempty"`
+}
+
+// LogCoverage tells how much of the test output a log parser could place: what
+// gave a result, or is known to belong to the format. Blank lines count as placed.
+type LogCoverage struct {
+	Lines         int64 `json:"lines"`
+	Bytes         int64 `json:"bytes"`
+	UnplacedLines int64 `json:"unplaced_lines"`
+	UnplacedBytes int64 `json:"unplaced_bytes"`
+}
+
+// String says it for people.
+func (c LogCoverage) String() string {
+	return fmt.Sprintf("%d of %d lines (%d of %d bytes) of the test output were not placed", c.UnplacedLines, c.Lines, c.UnplacedBytes, c.Bytes)
 }
 
 // Scores is the score vector, each in [0,1], nil when unknown.

@@ -89,6 +89,9 @@ func (c *command) gradeLog(ctx context.Context, instance, id, log string, profil
 	for _, flag := range res.Verdict.Flags {
 		fmt.Fprintf(c.app.Out, "  flag %s\n", flag)
 	}
+	if res.Coverage != nil {
+		fmt.Fprintf(c.app.Out, "  %s\n", res.Coverage)
+	}
 	for _, t := range res.Tests {
 		if t.Group != eval.GroupOther {
 			fmt.Fprintf(c.app.Out, "  %s %-8s %s\n", t.Group, t.Status, escape.Terminal(t.Name))

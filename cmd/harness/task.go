@@ -86,6 +86,9 @@ func (c *command) taskShow(_ context.Context, store artifacts.Store, t eval.Tria
 	for _, v := range t.Verdicts {
 		row("flags", "%s", strings.Join(v.Flags, ", "))
 	}
+	if t.Coverage != nil {
+		row("log parser", "%s", t.Coverage)
+	}
 	row("runtime", "%s", strings.TrimSpace(t.Exec.Runtime+" "+t.Exec.RuntimeVersion))
 	row("image", "%s", t.Exec.ImageDigest)
 	if t.Exec.ExitCode != nil {

@@ -11,7 +11,7 @@ import (
 func (r *Rules) judgeTest(name, group string, failOnly bool, m *logparse.StatusMap, flags *flagSet) judged {
 	j := judged{name: name, group: group, key: name}
 	if r.StripTiming {
-		j.key = stripTiming(name)
+		j.key = logparse.StripTimes(name)
 	}
 	status, ok := r.lookUp(j.key, m)
 	if !ok && !failOnly {
@@ -53,7 +53,7 @@ func (f FailOnly) mark(status string, ok bool, flags *flagSet) Mark {
 	switch {
 	case !ok:
 		if f.Careful {
-			flags.add("absent_passes")
+			flags.add(flagAbsentPasses)
 		}
 		return Passes
 	case status == logparse.Failed, f.Careful && status != logparse.Passed:
@@ -98,11 +98,12 @@ func (r *Rules) truncated(name string, m *logparse.StatusMap, flags *flagSet) (s
 	if r.Truncated == TruncatedPassed {
 		first, agree = logparse.Passed, passed && !failed
 	}
-	if !agree {
-		flags.add("truncated_ids_ambiguous")
+	// Of a map that is full, nobody knows what those say that it lacks.
+	if !agree || m.Capped() {
+		flags.add(flagAmbiguousID)
 		return "", false
 	}
-	flags.add("truncated_ids")
+	flags.add(flagTruncatedID)
 	return first, true
 }
 

@@ -34,6 +34,8 @@ type Result struct {
 	Counts     eval.TestCounts
 	// StatusMap is what the log was graded by: empty when it is not gradable.
 	StatusMap *logparse.StatusMap
+	// Coverage is nil when no log was read, or by a parser that can't tell.
+	Coverage *eval.LogCoverage
 }
 
 // ErrUnknownParser: a task names a parser that is not in logparse.
@@ -64,7 +66,7 @@ type grading struct {
 
 func (g *grading) run() error {
 	if g.in.Exec.Truncated > 0 {
-		g.flags.add("log_truncated")
+		g.flags.add(flagLogTruncated)
 	}
 	if g.fromHost() {
 		return nil
@@ -146,7 +148,8 @@ func (g *grading) read() (reading, error) {
 	}
 	r := reader{
 		rules: &g.profile.Rules, parser: parser, open: g.in.Log,
-		failOnly: g.profile.Rules.FailOnly.applies(t),
+		failOnly:  g.profile.Rules.FailOnly.applies(t),
+		truncated: g.in.Exec.Truncated > 0,
 		opt: logparse.Options{
 			Dialect: g.profile.Rules.Dialect, InstanceID: t.InstanceID, Version: t.Version,
 			Want: [][]string{t.FailToPass, t.PassToPass},
@@ -157,16 +160,21 @@ func (g *grading) read() (reading, error) {
 
 // noteReading keeps what people should know of how the log was read.
 func (g *grading) noteReading(got reading) {
-	for flag, on := range map[string]bool{
-		"parser_raised":      got.raised != nil,
-		"whole_log_fallback": got.whole,
-		"long_lines":         got.long,
-		"text_cut":           got.cut,
-		"status_map_capped":  got.tests.Capped(),
-		"duplicate_tests":    got.tests.Changed() > 0,
+	if c := got.coverage; c != nil {
+		g.res.Coverage = &eval.LogCoverage{
+			Lines: c.Lines, Bytes: c.Bytes, UnplacedLines: c.UnplacedLines, UnplacedBytes: c.UnplacedBytes,
+		}
+	}
+	for word, on := range map[flag]bool{
+		flagRaised:    got.raised != nil,
+		flagWholeLog:  got.whole,
+		flagLongLines: got.long,
+		flagTextCut:   got.cut,
+		flagMapCapped: got.tests.Capped(),
+		flagDuplicate: got.tests.Changed() > 0,
 	} {
 		if on {
-			g.flags.add(flag)
+			g.flags.add(word)
 		}
 	}
 	if got.refused != "" {
@@ -199,13 +207,15 @@ func (g *grading) silent(why string) {
 	g.end(o, g.softBlame(), "the log has no test result: "+why)
 }
 
-var refusals = map[string]string{
+var refusals = map[flag]string{
 	flagBadCode:      "it has a text by which scripts say that they failed",
 	flagMarkers:      "the markers around the test output are not both there",
 	flagNotApplied:   "nothing in it says that the test patch was applied",
 	flagNoResults:    "no parser result and no runner's summary",
 	flagExitMismatch: "the test command failed, and the log has no failing test",
 	flagRepeated:     "a marker occurs more than once, so the tests or the patch may have printed it",
+	flagLogTruncated: "its middle was cut when it was recorded, and what stood there may matter",
+	flagTextCut:      "its text is too long to be read at once, and what was left out may matter",
 	flagSuiteUnseen:  "it can only name failing tests, and no runner's summary says that tests ran",
 }
 
@@ -214,7 +224,9 @@ func (g *grading) judged(got reading) error {
 	rules := &g.profile.Rules
 	tests := got.tests
 	if rules.StripTiming {
-		tests = withoutTiming(tests, g.in.Task)
+		if tests = withoutTimes(tests, g.in.Task); tests.Changed() > 0 {
+			g.flags.add(flagDuplicate)
+		}
 	}
 	card, err := rules.judge(g.in.Task, tests, &g.flags)
 	if err != nil {
@@ -240,6 +252,18 @@ func (g *grading) judged(got reading) error {
 		g.end(eval.Unresolved, eval.BlameNone, card.missed())
 	}
 	return nil
+}
+
+// withoutTimes is the map with times taken off the names. The task's own tests
+// are kept however many there are.
+func withoutTimes(m *logparse.StatusMap, t *eval.Task) *logparse.StatusMap {
+	var want []string
+	for _, list := range [][]string{t.FailToPass, t.PassToPass} {
+		for _, n := range list {
+			want = append(want, logparse.StripTimes(n))
+		}
+	}
+	return m.Renamed(logparse.StripTimes, want)
 }
 
 // official starts the official report: without a patch it says only that.

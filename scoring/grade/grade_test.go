@@ -344,7 +344,8 @@ func TestDocument(t *testing.T) {
 	want := `{"instance_id":"owner__repo-1","profile":"swebench","resolved":false,"patch_successfully_applied":true,` +
 		`"status_map":{"p":"PASSED","f":"FAILED"},"tests_status":{"FAIL_TO_PASS":{"success":[],"failure":["f"]},` +
 		`"PASS_TO_PASS":{"success":["p"],"failure":[]},"FAIL_TO_FAIL":{"success":[],"failure":[]},` +
-		`"PASS_TO_FAIL":{"success":[],"failure":[]}},"flags":[],"outcome":"unresolved","infra_failure":false}`
+		`"PASS_TO_FAIL":{"success":[],"failure":[]}},"flags":[],"outcome":"unresolved","infra_failure":false,` +
+		`"coverage":{"lines":4,"bytes":25,"unplaced_lines":2,"unplaced_bytes":7}}`
 	if got, err := json.Marshal(grade.JSON(res)); err != nil || string(got) != want {
 		t.Errorf("got  %s %v\nwant %s", got, err, want)
 	}
@@ -355,7 +356,8 @@ func TestDocument(t *testing.T) {
 	want = `{"instance_id":"owner__repo-1","profile":"swebench","resolved":false,"patch_successfully_applied":false,` +
 		`"status_map":{},"tests_status":{"FAIL_TO_PASS":{"success":[],"failure":[]},` +
 		`"PASS_TO_PASS":{"success":[],"failure":[]},"FAIL_TO_FAIL":{"success":[],"failure":[]},` +
-		`"PASS_TO_FAIL":{"success":[],"failure":[]}},"flags":["no_results"],"outcome":"no_tests_ran","infra_failure":false,"infra_failure_reason":"missing_module"}`
+		`"PASS_TO_FAIL":{"success":[],"failure":[]}},"flags":["no_results"],"outcome":"no_tests_ran","infra_failure":false,"infra_failure_reason":"missing_module",` +
+		`"coverage":{"lines":3,"bytes":81,"unplaced_lines":3,"unplaced_bytes":81}}`
 	if got, err := json.Marshal(grade.JSON(res)); err != nil || string(got) != want {
 		t.Errorf("got  %s %v\nwant %s", got, err, want)
 	}

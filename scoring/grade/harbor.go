@@ -45,14 +45,6 @@ const (
 	rewardJSON = "reward.json"
 )
 
-// Flags of a verdict by reward.
-const (
-	flagNoReward       = "no_reward"       // no reward file was there
-	flagBadReward      = "bad_reward"      // it does not hold a reward
-	flagRewardCut      = "reward_clamped"  // it was below 0 or above 1
-	flagRewardRepeated = "reward_repeated" // the log has several: something printed one
-)
-
 // byReward ends a trial by what its own tests wrote as reward: it is resolved
 // when that is 1. There is no official report in this form.
 func (g *grading) byReward(got reading) error {

@@ -17,6 +17,7 @@ type Document struct {
 	Outcome      eval.Outcome        `json:"outcome"`
 	InfraFailure *bool               `json:"infra_failure,omitempty"`
 	InfraReason  string              `json:"infra_failure_reason,omitempty"`
+	Coverage     *eval.LogCoverage   `json:"coverage,omitempty"`
 }
 
 // JSON returns the document of a result. Lists are never null: an ungradable
@@ -24,7 +25,7 @@ type Document struct {
 func JSON(r Result) Document {
 	d := Document{
 		InstanceID: r.InstanceID, Profile: r.Profile, Resolved: r.Verdict.Resolved,
-		StatusMap: r.StatusMap, TestsStatus: emptyStatus(), Flags: r.Verdict.Flags, Outcome: r.Verdict.Outcome,
+		StatusMap: r.StatusMap, TestsStatus: emptyStatus(), Flags: r.Verdict.Flags, Outcome: r.Verdict.Outcome, Coverage: r.Coverage,
 	}
 	if d.Flags == nil {
 		d.Flags = []string{}

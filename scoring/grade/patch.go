@@ -2,6 +2,7 @@ package grade
 
 import (
 	"strings"
+	"unicode"
 
 	"harness/eval"
 )
@@ -38,3 +39,6 @@ func binary(file string) bool {
 	}
 	return false
 }
+
+// pySpace reports whether Python's strip takes r off a string.
+func pySpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }

@@ -57,6 +57,9 @@ type Rules struct {
 	BadCodes []string
 	// NeedText must occur somewhere in the log, in any case of ASCII letters.
 	NeedText string
+	// Complete: a log of which a part is missing, since it is too long, is not
+	// gradable: failures may have stood there.
+	Complete bool
 	// NeedResults: a log without results is not gradable.
 	NeedResults bool
 	// NeedEvidence: a log without results is gradable only if a test runner's
@@ -145,7 +148,7 @@ type FailOnly struct {
 	ByTask bool     // those whose eval_type says so
 	Repos  []string // those of these repositories (lower case)
 	// Careful: such a log is gradable only if a runner's summary shows that a
-	// suite ran, and any word but PASSED is a failure.
+	// suite ran, in the part that holds results, and any word but PASSED is a failure.
 	Careful bool
 }
 

@@ -14,25 +14,15 @@ import (
 type reading struct {
 	tests    *logparse.StatusMap
 	found    bool // the log is gradable
-	refused  string
+	refused  flag
 	exitCode *int
 	raised   *logparse.RaisedError // the official parser stops with an exception
 	whole    bool                  // results come from the whole log
 	long     bool                  // some lines were too long to be read whole
 	cut      bool                  // the text was too long for a parser that needs all of it
 	infra    *signature
+	coverage *logparse.Coverage
 }
-
-// Why a log is not gradable; these words are flags of a verdict.
-const (
-	flagBadCode      = "bad_code"           // the log has a text by which scripts say that they failed
-	flagMarkers      = "markers_missing"    // the eval script did not get to its end
-	flagNotApplied   = "test_patch_missing" // nothing says that the test patch was applied
-	flagNoResults    = "no_results"         // no result, and no sign that a suite ran
-	flagExitMismatch = "exit_code_mismatch" // the test command failed and the log has no failure
-	flagRepeated     = "markers_repeated"   // what stands between the markers may have printed one
-	flagSuiteUnseen  = "suite_unseen"       // the format tells failures only, and no sign that a suite ran
-)
 
 // reader reads one task's log.
 type reader struct {
@@ -41,7 +31,9 @@ type reader struct {
 	opt    logparse.Options
 	// failOnly: the task's absent tests count as passed.
 	failOnly bool
-	open     func() (io.ReadCloser, error)
+	// truncated: the middle of the log was cut when it was recorded.
+	truncated bool
+	open      func() (io.ReadCloser, error)
 }
 
 // each opens the log in text mode for one pass.
@@ -134,6 +126,12 @@ func (r *reader) judge(got *reading, facts logFacts) error {
 	case r.rules.NeedText != "" && !facts.needText:
 		got.refuse(flagNotApplied)
 		return nil
+	case r.rules.Complete && r.truncated:
+		got.refuse(flagLogTruncated)
+		return nil
+	case r.rules.Complete && got.cut:
+		got.refuse(flagTextCut)
+		return nil
 	}
 	if r.rules.Unmarked && (facts.starts == 0 || facts.ends == 0) {
 		if err := r.again(got); err != nil {
@@ -171,7 +169,7 @@ func (r *reader) again(got *reading) error {
 
 // shown tells why the log does not show that tests ran; "" if it does, or if
 // the rules do not ask.
-func (r *reader) shown(got *reading) (refusal string, err error) {
+func (r *reader) shown(got *reading) (refusal flag, err error) {
 	careful := r.failOnly && r.rules.FailOnly.Careful
 	switch {
 	case careful:
@@ -186,6 +184,9 @@ func (r *reader) shown(got *reading) (refusal string, err error) {
 		return "", nil
 	}
 	err = r.each(func(log io.Reader) error {
+		if careful {
+			log = newSection(log, r.rules)
+		}
 		ran, err := evidence(log)
 		if ran {
 			refusal = ""
@@ -195,13 +196,14 @@ func (r *reader) shown(got *reading) (refusal string, err error) {
 	return refusal, err
 }
 
-func (g *reading) refuse(flag string) { g.refused, g.found, g.raised = flag, false, nil }
+func (g *reading) refuse(why flag) { g.refused, g.found, g.raised = why, false, nil }
 
 func (r *reader) parse(log io.Reader, got *reading) error {
 	res, err := r.parser.Parse(log, r.opt)
 	got.tests = res.Tests
 	got.long = got.long || res.LongLines > 0
 	got.cut = got.cut || res.Cut
+	got.coverage = res.Coverage
 	if errors.As(err, &got.raised) {
 		return nil
 	}

@@ -2,7 +2,6 @@ package grade
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"harness/eval"
@@ -42,7 +41,7 @@ func (r *Rules) judge(t *eval.Task, m *logparse.StatusMap, flags *flagSet) (*car
 		c.add(r.judgeTest(name, eval.GroupP2P, failOnly, m, flags), flags)
 	}
 	if r.NeedTarget && len(t.FailToPass) == 0 {
-		c.lack(flags, "no_target", "the task names no test that must start to pass")
+		c.lack(flags, flagNoTarget, "the task names no test that must start to pass")
 	}
 	if r.OnlyExpected {
 		c.onlyExpected(m, flags)
@@ -65,9 +64,9 @@ func (c *card) add(j judged, flags *flagSet) {
 		into.Failure = append(into.Failure, j.name)
 	case Unseen:
 		c.unseen++
-		flags.add("unseen_tests")
+		flags.add(flagUnseen)
 	case LeftOut:
-		flags.add("uncounted_tests")
+		flags.add(flagUncounted)
 	}
 }
 
@@ -77,8 +76,8 @@ func (c *card) lists(name string) bool {
 	return ok
 }
 
-func (c *card) lack(flags *flagSet, flag, why string) {
-	flags.add(flag)
+func (c *card) lack(flags *flagSet, word flag, why string) {
+	flags.add(word)
 	if c.lacking == "" {
 		c.lacking = why
 	}
@@ -88,7 +87,7 @@ func (c *card) lack(flags *flagSet, flag, why string) {
 // to be listed once: the official comparison is one of sorted lists.
 func (c *card) onlyExpected(m *logparse.StatusMap, flags *flagSet) {
 	if len(c.listed) < len(c.expected) {
-		c.lack(flags, "listed_twice", "the task lists a test twice, which no result can match")
+		c.lack(flags, flagListedTwice, "the task lists a test twice, which no result can match")
 	}
 	extra := 0
 	for n, s := range m.All() {
@@ -97,7 +96,7 @@ func (c *card) onlyExpected(m *logparse.StatusMap, flags *flagSet) {
 		}
 	}
 	if extra > 0 {
-		c.lack(flags, "extra_passes", fmt.Sprintf("%d tests pass that are not expected to", extra))
+		c.lack(flags, flagExtraPasses, fmt.Sprintf("%d tests pass that are not expected to", extra))
 	}
 }
 
@@ -137,8 +136,12 @@ func (c *card) counts() eval.TestCounts {
 	}
 }
 
-// MaxOther is how many unlisted tests of a log become rows.
-const MaxOther = 20000
+// Bounds of the unlisted tests of a log that become rows: how many, and the
+// bytes of their names.
+const (
+	MaxOther      = 20000
+	maxOtherBytes = 4 << 20
+)
 
 // StatusMissing is the status of an expected test that the log does not have.
 const StatusMissing = "MISSING"
@@ -148,24 +151,34 @@ const StatusMissing = "MISSING"
 func (c *card) rows(m *logparse.StatusMap, flags *flagSet) []eval.TestResult {
 	out := make([]eval.TestResult, 0, len(c.expected)+min(m.Len(), MaxOther))
 	for _, j := range c.expected {
-		out = append(out, eval.TestResult{Name: j.name, Group: j.group, Status: word(j.status), RawStatus: j.status})
+		out = append(out, row(j.name, j.group, j.status, m, j.key))
 	}
-	others := 0
+	others, size := 0, 0
 	for n, s := range m.All() {
 		if c.lists(n) {
 			continue
 		}
-		if others++; others > MaxOther {
-			flags.add("other_tests_capped")
+		others, size = others+1, size+len(n)
+		if others > MaxOther || size > maxOtherBytes {
+			flags.add(flagOtherCapped)
 			break
 		}
 		group := eval.GroupOther
 		if _, ok := c.broken[n]; ok {
 			group = eval.GroupP2F
 		}
-		out = append(out, eval.TestResult{Name: n, Group: group, Status: word(s), RawStatus: s})
+		out = append(out, row(n, group, s, m, n))
 	}
 	return out
+}
+
+// row is one test's, whose name in the log is key.
+func row(name, group, status string, m *logparse.StatusMap, key string) eval.TestResult {
+	r := eval.TestResult{Name: name, Group: group, Status: word(status), RawStatus: status}
+	if s, ok := m.Seconds(key); ok {
+		r.Seconds = &s
+	}
+	return r
 }
 
 // word maps a log's word to a status of the tests table: parsers that copy it
@@ -180,23 +193,4 @@ func word(raw string) string {
 		}
 	}
 	return logparse.Error
-}
-
-// flagSet collects a verdict's flags.
-type flagSet map[string]struct{}
-
-func (f *flagSet) add(flag string) {
-	if *f == nil {
-		*f = make(flagSet)
-	}
-	(*f)[flag] = struct{}{}
-}
-
-func (f flagSet) sorted() []string {
-	var out []string
-	for k := range f {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

@@ -72,6 +72,41 @@ func TestRuleTable(t *testing.T) {
 	}
 }
 
+// The table of flags in docs/grading.md has every flag, and no other.
+func TestFlagsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join(checkout.Root(t), "docs", "grading.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile("flags.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(doc), "\n### Flags of a verdict\n")
+	table, _, _ = strings.Cut(table, "\n#")
+	documented, used := map[string]bool{}, map[string]bool{}
+	for _, row := range strings.Split(table, "\n") {
+		first, _, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
+		for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(first, -1) {
+			documented[m[1]] = true
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\tflag\w+ +flag = "(\w+)"`).FindAllStringSubmatch(string(code), -1) {
+		used[m[1]] = true
+		if !documented[m[1]] {
+			t.Errorf("docs/grading.md does not explain the flag %s", m[1])
+		}
+	}
+	for name := range documented {
+		if !used[name] {
+			t.Errorf("docs/grading.md explains %s, which is no flag", name)
+		}
+	}
+	if len(used) < 20 {
+		t.Errorf("flags.go has %d flags", len(used))
+	}
+}
+
 // ruleTable returns the table whose columns are rule, field, ...
 func ruleTable(doc string) (header []string, rows [][]string) {
 	_, doc, _ = strings.Cut(doc, "\n| rule | field |")

@@ -69,13 +69,13 @@ func (c *card) transitions(t *eval.Task, m *logparse.StatusMap, flags *flagSet) 
 		case now == stateFail && before == statePass:
 			c.status.PassToFail.Failure = append(c.status.PassToFail.Failure, name)
 			c.broken[name] = struct{}{}
-			c.lack(flags, "regressed_tests", "tests fail that pass without the patch")
+			c.lack(flags, flagRegressed, "tests fail that pass without the patch")
 		case now == stateFail && before != stateFail && run[name] == statePass:
-			c.lack(flags, "anomalous_tests", "tests fail that pass in the repository as it was, and do not run with the test patch alone")
+			c.lack(flags, flagAnomalous, "tests fail that pass in the repository as it was, and do not run with the test patch alone")
 		}
 	}
 	if !fixed {
-		c.lack(flags, "nothing_fixed", "no test passes that did not pass before")
+		c.lack(flags, flagNothingFixed, "no test passes that did not pass before")
 	}
 	changes := func(name, group string, from state) {
 		j := judged{name: name, group: group, key: name, mark: Fails}

@@ -31,21 +31,37 @@ func TestForSWERebenchV2(t *testing.T) {
 	}
 }
 
+// What SWE-rebench V2's _normalize_test_name makes of these names.
 func TestStripTimes(t *testing.T) {
-	for name, want := range map[string]string{
+	for in, want := range map[string]string{
+		"":                             "",
+		"  a b\u00a0\x1c":              "a b",
 		"adds [1.34 ms]":               "adds",
-		"adds [12 S ] ":                "adds",
-		"ran 3 tests in 29.08 msec ok": "ran 3 tests ok",
-		"ran in 1 second":              "ran in 1 second",
-		"waits ( 1.2s )":               "waits",
-		"waits (1.2s) longer":          "waits (1.2s) longer",
-		"parameter[3]":                 "parameter[3]",
+		"adds[ 12 S ]  ":               "adds",
+		"adds (1.2s)":                  "adds",
+		"adds (12 ms) ":                "adds",
 		"both (3ms) [3 ms]":            "both",
-		" \u00a0white space\u2003":     "white space",
+		"a [3 s] (12 ms)":              "a [3 s]",
+		"ran 3 tests in 29.08 msec ok": "ran 3 tests ok",
 		"took in 3 sec, and in 1 msec": "took, and",
+		"a in 3.5 msec, b in 1 SEC.":   "a, b.",
+		"a in 3 secs":                  "a in 3 secs",
+		"a in 3 sec_":                  "a in 3 sec_",
+		"a in 3 secs in 4 sec":         "a in 3 secs",
+		"a in 3 sec in 4 sec":          "a",
+		"a within 3 sec":               "a within 3 sec",
+		"a in .5 sec":                  "a in .5 sec",
+		"a [x ms]":                     "a [x ms]",
+		"a [1 min]":                    "a [1 min]",
+		"a [1 ms] b":                   "a [1 ms] b",
+		"a [\u0661 ms]":                "a",
+		"a [1 m\u017f]":                "a",
+		"[1 ms]":                       "",
+		"a\n[1 ms]\n":                  "a",
+		" \u00a0white space\u2003":     "white space",
 	} {
-		if got := logparse.StripTimes(name); got != want {
-			t.Errorf("%q: got %q, want %q", name, got, want)
+		if got := logparse.StripTimes(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
 }

@@ -1,7 +1,5 @@
 package logparse
 
-import "regexp"
-
 // SWE-rebench V2 names its parsers as SWE-bench does, but several of the same
 // name read other logs, and it has no XFAIL. All of them are therefore here
 // under rebenchPrefix, whatever the official harness has.
@@ -126,21 +124,4 @@ func rebenchParsers() []Parser {
 		}
 	}
 	return ps
-}
-
-// rebenchTimes are the times that runners write behind or into a name. What a
-// group matches stays.
-var rebenchTimes = []*regexp.Regexp{
-	re(`(?i)\s*\[\s*\d+(?:\.\d+)?\s*(?:ms|s)\s*\]\s*$`),
-	re(`(?i)\s+in\s+\d+(?:\.\d+)?\s+(?:msec|sec)(` + reWordEnd + `)`),
-	re(`(?i)\s*\(\s*\d+(?:\.\d+)?\s*(?:ms|s)\s*\)\s*$`),
-}
-
-// StripTimes takes times off a test's name as SWE-rebench V2 does, to names of
-// a log and of a row alike, before it compares them.
-func StripTimes(name string) string {
-	for _, t := range rebenchTimes {
-		name = t.ReplaceAllString(name, "$1")
-	}
-	return strip(name)
 }

@@ -7,7 +7,7 @@ import (
 
 // parseRebenchPHPUnit is parsePHPUnit with times taken off the names.
 func parseRebenchPHPUnit(in *input) error {
-	return in.phpUnit(func(name string) string { return strip(rebenchTimes[0].ReplaceAllLiteralString(name, "")) })
+	return in.phpUnit(func(name string) string { return strip(timeBrackets.ReplaceAllLiteralString(name, "")) })
 }
 
 // pestCross is the mark of a failed test, not the letter x.

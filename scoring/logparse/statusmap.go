@@ -17,13 +17,15 @@ const (
 	XFail   = "XFAIL"
 )
 
-// Bounds of a StatusMap, far above any real suite: names, their bytes together,
-// and the bytes of one. The last keeps a short line that repeats a huge name
-// from costing more than its own length.
+// Bounds of a StatusMap, far above any real suite: names, their bytes together
+// with those of the statuses, and the bytes of one name. The last keeps a short
+// line that repeats a huge name from costing more than its own length. Of a
+// status no more than MaxStatus bytes are kept.
 const (
 	MaxNames     = 1 << 17
 	MaxNameBytes = 12 << 20
 	MaxName      = 8 << 10
+	MaxStatus    = 64
 )
 
 // StatusMap maps test names to status words. Names keep the order in which they
@@ -92,11 +94,11 @@ func (m *StatusMap) setBytes(name, status []byte) {
 	}
 	if i, ok := m.index[string(name)]; ok {
 		if m.statuses[i] != string(status) {
-			m.replace(i, intern(status))
+			m.replace(i, string(status))
 		}
 		return
 	}
-	m.insert(string(name), intern(status))
+	m.insert(string(name), string(status))
 }
 
 // setDefault records a status unless the test has one.
@@ -133,12 +135,13 @@ func (m *StatusMap) revise(name, status string) {
 
 func (m *StatusMap) replace(i int, status string) {
 	old := m.statuses[i]
-	if old == status {
+	if status = intern(status); old == status {
 		return
 	}
 	m.changed++
 	m.recall(i, past{passed: old == Passed, failed: failing(old)})
-	m.statuses[i] = strings.Clone(status)
+	m.statuses[i] = status
+	m.bytes += len(status)
 }
 
 // recall adds to what the i-th name was reported as before.
@@ -154,6 +157,7 @@ func (m *StatusMap) recall(i int, p past) {
 }
 
 func (m *StatusMap) insert(name, status string) {
+	status = intern(status)
 	if len(m.names) >= MaxNames || m.bytes+len(name)+len(status) > MaxNameBytes {
 		if _, ok := m.want[name]; !ok {
 			m.dropped++
@@ -169,9 +173,9 @@ func (m *StatusMap) insert(name, status string) {
 	m.bytes += len(name) + len(status)
 }
 
-// intern returns the status as a string that does not pin the log.
-func intern(status []byte) string {
-	switch string(status) {
+// intern returns a status that holds on to no part of the log.
+func intern(status string) string {
+	switch status {
 	case Passed:
 		return Passed
 	case Failed:
@@ -183,7 +187,10 @@ func intern(status []byte) string {
 	case XFail:
 		return XFail
 	}
-	return string(status)
+	if len(status) > MaxStatus {
+		status = strings.ToValidUTF8(status[:MaxStatus], "")
+	}
+	return strings.Clone(status)
 }
 
 // Get returns the status of a test.
@@ -257,12 +264,27 @@ func (m *StatusMap) Changed() int {
 }
 
 // merge sets everything of o, in o's order.
-func (m *StatusMap) merge(o *StatusMap) {
+func (m *StatusMap) merge(o *StatusMap) { m.mergeAs(o, func(name string) string { return name }) }
+
+// Renamed is the map under other names. Names that become one are several reports
+// of one test, of which the last counts. The tests of want are always kept.
+func (m *StatusMap) Renamed(name func(string) string, want ...[]string) *StatusMap {
+	out := new(StatusMap)
+	out.Want(want...)
+	out.mergeAs(m, name)
+	return out
+}
+
+func (m *StatusMap) mergeAs(o *StatusMap, name func(string) string) {
 	for i, n := range o.names {
+		n = name(n)
 		m.Set(n, o.statuses[i])
-		if p, ok := o.past[i]; ok {
-			if j, kept := m.index[n]; kept {
+		if j, kept := m.index[n]; kept {
+			if p, ok := o.past[i]; ok {
 				m.recall(j, p)
+			}
+			if s, ok := o.Seconds(o.names[i]); ok {
+				m.setSeconds(n, s)
 			}
 		}
 	}
