@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"harness/datasets/internal/arrowcheck"
 	"harness/datasets/internal/source"
 )
 
@@ -41,25 +42,26 @@ func (l *loader) readArrow(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	tail := &tailReader{r: f}
-	in, err := ipc.NewReader(tail, ipc.WithBodySizeLimit(limit), ipc.WithMetadataSizeLimit(min(limit, maxArrowHead)))
+	head := min(limit, maxArrowHead)
+	stream := arrowcheck.NewReader(f, head, limit)
+	in, err := ipc.NewReader(stream, ipc.WithBodySizeLimit(limit), ipc.WithMetadataSizeLimit(head))
 	if err != nil {
 		return fmt.Errorf("read arrow: %w", err)
 	}
 	defer in.Release()
 	var r row
-	var rec []byte
+	w := arrowWriter{limit: l.opts.MaxRecordBytes, left: l.opts.MaxBytes}
 	for in.Next() {
 		batch := in.RecordBatch()
 		for i := range int(batch.NumRows()) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			rec, err = arrowRow(rec[:0], batch, i)
-			if err == nil && len(rec) > l.opts.MaxRecordBytes {
-				err = fmt.Errorf("%w: the row is longer than %d bytes", errBadRecord, l.opts.MaxRecordBytes)
+			err := w.row(batch, i)
+			if w.left < 0 {
+				return &source.TooBigError{Max: l.opts.MaxBytes}
 			}
-			if err := l.record(&r, rec, 0, err); err != nil {
+			if err := l.record(&r, w.to, 0, err); err != nil {
 				return err
 			}
 		}
@@ -68,8 +70,8 @@ func (l *loader) readArrow(ctx context.Context) (err error) {
 		return fmt.Errorf("read arrow: %w", err)
 	}
 	// The library takes the end of a file for the end of a stream.
-	if string(tail.last) != arrowEnd {
-		return fmt.Errorf("read arrow: the file does not end with the end of its stream: it was cut off")
+	if !stream.Whole() {
+		return errors.New("read arrow: the file does not end with the end of its stream: it was cut off")
 	}
 	return nil
 }
@@ -88,85 +90,93 @@ func (l *loader) arrowLimit() (int64, error) {
 	return min(limit, info.Size()), nil
 }
 
-// arrowEnd is the mark at the end of a stream.
-const arrowEnd = "\xff\xff\xff\xff\x00\x00\x00\x00"
-
-// tailReader remembers the last bytes that were read.
-type tailReader struct {
-	r    io.Reader
-	last []byte
+// arrowWriter writes rows as JSON objects.
+type arrowWriter struct {
+	to    []byte // the row
+	limit int    // most bytes of a row
+	left  int64  // bytes that rows may still have: columns can name the same value often
 }
 
-func (t *tailReader) Read(p []byte) (int, error) {
-	n, err := t.r.Read(p)
-	got := p[:n]
-	got = got[max(0, n-len(arrowEnd)):]
-	t.last = append(t.last, got...)
-	t.last = append(t.last[:0], t.last[max(0, len(t.last)-len(arrowEnd)):]...)
-	return n, err
-}
-
-// arrowRow writes row i as a JSON object.
-func arrowRow(to []byte, rec arrow.RecordBatch, i int) ([]byte, error) {
-	to = append(to, '{')
+func (w *arrowWriter) row(rec arrow.RecordBatch, i int) error {
+	w.to = append(w.to[:0], '{')
+	defer func() { w.left -= int64(len(w.to)) }()
 	for j := range int(rec.NumCols()) {
 		if j > 0 {
-			to = append(to, ',')
+			w.to = append(w.to, ',')
 		}
-		to = append(appendJSONText(to, rec.ColumnName(j)), ':')
-		var err error
-		if to, err = arrowJSON(to, rec.Column(j), i); err != nil {
-			return to, fmt.Errorf("%w: column %s: %w", errBadRecord, rec.ColumnName(j), err)
+		w.to = append(appendJSONText(w.to, rec.ColumnName(j)), ':')
+		if err := w.value(rec.Column(j), i); err != nil {
+			return fmt.Errorf("%w: column %s: %w", errBadRecord, rec.ColumnName(j), err)
 		}
 	}
-	return append(to, '}'), nil
+	w.to = append(w.to, '}')
+	if len(w.to) > w.limit {
+		return fmt.Errorf("%w: %w", errBadRecord, w.tooLong())
+	}
+	return nil
 }
 
-// arrowJSON writes one value as JSON. Text keeps its bytes.
-func arrowJSON(to []byte, col arrow.Array, i int) ([]byte, error) {
+// value writes one value. Text keeps its bytes.
+func (w *arrowWriter) value(col arrow.Array, i int) error {
+	if len(w.to) > w.limit {
+		return w.tooLong()
+	}
 	if _, null := col.(*array.Null); null || col.IsNull(i) {
-		return append(to, "null"...), nil
+		w.to = append(w.to, "null"...)
+		return nil
 	}
 	switch a := col.(type) {
 	case *array.Dictionary:
-		return arrowJSON(to, a.Dictionary(), a.GetValueIndex(i))
+		return w.value(a.Dictionary(), a.GetValueIndex(i))
 	case array.StringLike:
-		return appendJSONText(to, a.Value(i)), nil
+		return writeText(w, a.Value(i))
 	case interface{ Value(int) []byte }: // the binary types
-		return appendJSONText(to, a.Value(i)), nil
+		return writeText(w, a.Value(i))
 	case array.ListLike:
-		to = append(to, '[')
+		w.to = append(w.to, '[')
 		start, end := a.ValueOffsets(i)
 		for k := start; k < end; k++ {
 			if k > start {
-				to = append(to, ',')
+				w.to = append(w.to, ',')
 			}
-			var err error
-			if to, err = arrowJSON(to, a.ListValues(), int(k)); err != nil {
-				return to, err
+			if err := w.value(a.ListValues(), int(k)); err != nil {
+				return err
 			}
 		}
-		return append(to, ']'), nil
+		w.to = append(w.to, ']')
+		return nil
 	case *array.Struct:
-		to = append(to, '{')
+		w.to = append(w.to, '{')
 		for k := range a.NumField() {
 			if k > 0 {
-				to = append(to, ',')
+				w.to = append(w.to, ',')
 			}
-			to = append(appendJSONText(to, a.DataType().(*arrow.StructType).Field(k).Name), ':')
-			var err error
-			if to, err = arrowJSON(to, a.Field(k), i); err != nil {
-				return to, err
+			w.to = append(appendJSONText(w.to, a.DataType().(*arrow.StructType).Field(k).Name), ':')
+			if err := w.value(a.Field(k), i); err != nil {
+				return err
 			}
 		}
-		return append(to, '}'), nil
+		w.to = append(w.to, '}')
+		return nil
 	case *array.Timestamp:
 		unit := a.DataType().(*arrow.TimestampType).Unit
-		return appendJSONText(to, a.Value(i).ToTime(unit).UTC().Format(time.RFC3339Nano)), nil
+		w.to = appendJSONText(w.to, a.Value(i).ToTime(unit).UTC().Format(time.RFC3339Nano))
+		return nil
 	}
 	raw, err := json.Marshal(col.GetOneForMarshal(i))
 	if err != nil {
-		return to, fmt.Errorf("a value of type %s: %w", col.DataType(), err)
+		return fmt.Errorf("a value of type %s: %w", col.DataType(), err)
 	}
-	return append(to, raw...), nil
+	w.to = append(w.to, raw...)
+	return nil
 }
+
+func writeText[T string | []byte](w *arrowWriter, s T) error {
+	if len(s) > w.limit {
+		return w.tooLong()
+	}
+	w.to = appendJSONText(w.to, s)
+	return nil
+}
+
+func (w *arrowWriter) tooLong() error { return fmt.Errorf("the row is longer than %d bytes", w.limit) }

@@ -52,6 +52,9 @@ func (l *loader) readParquet(ctx context.Context) (err error) {
 	if pf.NumRows() == 0 {
 		return nil
 	}
+	// The types of the columns do without the writer's own schema, whose form the
+	// library trusts: a damaged one asks for any amount of memory.
+	pf.MetaData().FileMetaData.KeyValueMetadata = nil
 	fr, err := pqarrow.NewFileReader(pf, pqarrow.ArrowReadProperties{BatchSize: parquetBatch}, memory.NewGoAllocator())
 	if err != nil {
 		return fmt.Errorf("read parquet: %w", err)
@@ -197,11 +200,11 @@ func arrowCell(col arrow.Array, i int, list bool) cell {
 		unit := a.DataType().(*arrow.TimestampType).Unit
 		return textCell(a.Value(i).ToTime(unit).UTC().Format(time.RFC3339Nano))
 	}
-	raw, err := arrowJSON(nil, col, i)
-	if err != nil {
+	w := arrowWriter{limit: maxRecord}
+	if err := w.value(col, i); err != nil {
 		return cell{kind: strictjson.Absent, err: err}
 	}
-	v, err := strictjson.Parse(raw)
+	v, err := strictjson.Parse(w.to)
 	if err != nil {
 		return cell{kind: strictjson.Absent, err: err}
 	}
