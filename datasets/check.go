@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"harness/datasets/evalscript"
 	"harness/eval"
 )
 
@@ -107,61 +106,6 @@ func checkTests(t *eval.Task, warn func(field, reason, fix string)) {
 		}
 	}
 }
-
-// Runnable says what a task lacks in order to be executed: rows of the older
-// SWE-bench form have no image, eval_script and log_parser.
-func Runnable(t *eval.Task) error {
-	var missing []string
-	if t.Image == "" {
-		missing = append(missing, "image")
-	}
-	if t.EvalScript == "" {
-		missing = append(missing, "eval_script")
-	}
-	if t.LogParser == "" {
-		missing = append(missing, "log_parser")
-	}
-	e := &NotRunnableError{InstanceID: t.InstanceID, Missing: missing}
-	switch lost := missingAssets(t); {
-	case len(missing) == 0 && len(lost) == 0:
-		return nil
-	case len(missing) == 0:
-		e.Missing = []string{"picture " + quote(lost[0])}
-		if n := len(lost) - 1; n > 0 {
-			e.Missing = append(e.Missing, plural(n, "more picture"))
-		}
-		e.Hint = "tests compare with them, and nothing is fetched from their addresses: load the dataset's task repository, which has them in test_assets"
-	case t.Family == eval.FamilyHarbor:
-		e.Hint = folderHint(t)
-	case t.Family == "":
-		attempt := *t
-		_, e.Why = evalscript.Complete(&attempt)
-	default:
-		e.Hint = lackHint(t.Family)
-	}
-	return e
-}
-
-// NotRunnableError names what a task lacks in order to be executed.
-type NotRunnableError struct {
-	InstanceID string
-	Missing    []string // names of row fields
-	Why        error    // why Complete can't add them; nil when it can
-	Hint       string   // where the task's family has them; "" when nothing is known
-}
-
-func (e *NotRunnableError) Error() string {
-	s := "task " + e.InstanceID + " can't be executed: it has no " + strings.Join(e.Missing, ", ")
-	if e.Why != nil {
-		s += ", and they can't be generated: " + e.Why.Error()
-	}
-	if e.Hint != "" {
-		return s + "; " + e.Hint
-	}
-	return s + "; use the dataset's newer form, whose rows carry these fields, or add them"
-}
-
-func (e *NotRunnableError) Unwrap() error { return e.Why }
 
 func isRepo(s string) bool {
 	owner, name, ok := strings.Cut(s, "/")

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 
 	"harness/datasets/harborfolder"
 	"harness/datasets/internal/layout"
 	"harness/datasets/internal/tree"
 	"harness/datasets/tasktree"
-	"harness/eval"
 )
 
 // taskFolders are the forms of datasets whose tasks are folders, in the order in
@@ -92,25 +90,4 @@ func (l *loader) addTask(x tree.Loaded) error {
 	}
 	l.ds.Tasks = append(l.ds.Tasks, t)
 	return nil
-}
-
-// folderHint says what to do about a task of a folder that lacks something.
-func folderHint(t *eval.Task) string {
-	if t.EvalScript == "" {
-		return "it asks for something that sandboxes do not have; `harness dataset validate` says what"
-	}
-	return "sandboxes start from images and Dockerfiles are not built here: build the task's with any tool, `harness image import` the result, " +
-		"and name it in the task (docker_image under [environment] of task.toml, image of the service in docker-compose.yaml)"
-}
-
-// missingAssets names the pictures of the patches that the task does not bring.
-func missingAssets(t *eval.Task) []string {
-	var out []string
-	for _, a := range t.ImageAssets.OfPatches() {
-		staged := a.Staged()
-		if !slices.ContainsFunc(t.Files, func(f eval.TaskFile) bool { return f.Path == staged }) {
-			out = append(out, a.Path)
-		}
-	}
-	return out
 }

@@ -119,7 +119,7 @@ func TestPicturesThatAreMissing(t *testing.T) {
 		InstanceID: "x", Image: "i", EvalScript: "e", LogParser: "p",
 		ImageAssets: &eval.ImageAssets{ProblemStatement: []eval.Asset{{URL: "u"}}, TestPatch: []eval.Asset{{URL: "u", Path: "a/b.png"}, {Path: "c.png"}}},
 	}
-	if err := datasets.Runnable(&task); err == nil || !strings.HasPrefix(err.Error(), `task x can't be executed: it has no picture "a/b.png", 1 more picture; tests compare with them, and nothing is fetched`) {
+	if err := datasets.Runnable(&task); err == nil || !strings.HasPrefix(err.Error(), `task x can't be executed: it has no picture "a/b.png", 1 more picture; tests compare with them, and a run fetches nothing: `+"`harness dataset import DATASET --pictures` does") {
 		t.Errorf("error is %v", err)
 	}
 	task.Files = []eval.TaskFile{{Path: "/image_assets/a__b.png"}, {Path: "/image_assets/c.png"}}

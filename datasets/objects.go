@@ -101,6 +101,14 @@ func checkAssets(a *eval.ImageAssets) error {
 			}
 		}
 	}
+	staged := map[string]string{}
+	for _, one := range a.OfPatches() {
+		place := one.Staged()
+		if other, ok := staged[place]; ok && other != one.Path {
+			return fmt.Errorf("%s and %s wait in the same file %s", quote(other), quote(one.Path), quote(place))
+		}
+		staged[place] = one.Path
+	}
 	return nil
 }
 

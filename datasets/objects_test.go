@@ -105,6 +105,7 @@ func TestObjectProblems(t *testing.T) {
 		{"image_assets", object{"patch": []string{long}}, "is not an address"},
 		{"image_assets", object{"test_patch": []any{object{"path": "../../etc/passwd"}}}, "not a clean path inside the repository"},
 		{"image_assets", object{"test_patch": []any{object{"path": "/etc/passwd"}}}, "not a clean path inside the repository"},
+		{"image_assets", object{"patch": []any{object{"path": "a/b__c"}}, "test_patch": []any{object{"path": "a__b/c"}}}, `"a__b/c" and "a/b__c" wait in the same file`},
 		{"image_assets", object{"patch": make([]string, 1001)}, "neither url nor path"},
 		{"image_assets", raw(`{"patch":["\ud800"]}`), "lone surrogate"},
 		{"files", object{}, "an object, a list is expected"},

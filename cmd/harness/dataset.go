@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,15 +102,12 @@ The exit code is 1 when there is a problem. Warnings keep no row from being used
 				return err
 			}
 			generated := datasets.Complete(ds.Tasks)
-			notRunnable := 0
-			for i := range ds.Tasks {
-				if datasets.Runnable(&ds.Tasks[i]) != nil {
-					notRunnable++
-				}
-			}
+			unrunnable := &datasets.UnrunnableError{Groups: []datasets.Unrunnable{}}
+			_ = errors.As(datasets.AllRunnable(ds.Tasks), &unrunnable)
+			notRunnable := len(unrunnable.IDs())
 			if c.json {
 				err = c.app.JSON(map[string]any{
-					"dataset": ds.Name, "digest": ds.Digest, "tasks": len(ds.Tasks), "not_runnable": notRunnable, "generated": generated.Tasks,
+					"dataset": ds.Name, "digest": ds.Digest, "tasks": len(ds.Tasks), "not_runnable": notRunnable, "not_runnable_tasks": unrunnable.Groups, "generated": generated.Tasks,
 					"problems": orEmpty(problems), "warnings": orEmpty(ds.Warnings),
 				})
 			} else {
@@ -121,7 +119,7 @@ The exit code is 1 when there is a problem. Warnings keep no row from being used
 					fmt.Fprintln(c.app.Out, notice)
 				}
 				if notRunnable > 0 {
-					fmt.Fprintf(c.app.Out, "%s can be graded but not executed: no image, eval script or parser is named\n", cli.Count(notRunnable, "task"))
+					fmt.Fprintf(c.app.Out, "%s can be graded but not executed:\n%s\n", cli.Count(notRunnable, "task"), escape.TerminalLines(unrunnable.List()))
 				}
 			}
 			if err == nil && len(problems) > 0 {
@@ -152,6 +150,9 @@ func (c *command) datasetImportCmd() *cobra.Command {
 Without -o it is kept in the harness's data folder and -d finds it by its name. A
 dataset with a bad row is not imported; validate lists what is wrong with it.
 
+--pictures fetches what tests compare pictures with and rows only name by address,
+and stores it with the tasks: a run fetches nothing. Only public hosts are asked.
+
 --from release-pinned reads tasks that are pinned to releases on the package
 index: it writes recipes and lock files, builds the images, and takes the test
 lists from gold and unpatched runs in them, recorded as frozen in each row.` + datasetHelp,
@@ -160,8 +161,14 @@ lists from gold and unpatched runs in them, recorded as frozen in each row.` + d
 			o.Source, o.Session = args[0], c.cfg
 			switch from {
 			case "":
+				if flag := firstChanged(cmd, "verified", "no-freeze", "runs", "base"); flag != "" {
+					return cli.Usage("--%s is for --from release-pinned", flag)
+				}
 				return evalrun.Import(cmd.Context(), c.app, o)
 			case "release-pinned":
+				if flag := firstChanged(cmd, "split", "family", "filter", "pictures"); flag != "" {
+					return cli.Usage("--%s is not for --from release-pinned", flag)
+				}
 				return evalrun.ImportReleasePinned(cmd.Context(), c.app, o)
 			}
 			return cli.Usage("--from %s is not known; leave it out for rows of the SWE-bench schema, or say release-pinned", from)
@@ -173,9 +180,21 @@ lists from gold and unpatched runs in them, recorded as frozen in each row.` + d
 	datasetFlags(cmd, &o.Split, &o.Family)
 	f.StringVar(&o.Name, "name", "", "name of the dataset (default: the file's)")
 	f.StringSliceVarP(&o.IDs, "instance", "i", nil, "only these `ids`")
+	f.StringVar(&o.Filter, "filter", "", "only tasks for which this `expression` holds")
+	f.BoolVar(&o.Pictures, "pictures", false, "fetch the pictures of the patches that rows only name by address")
 	f.BoolVar(&o.Verified, "verified", false, "release-pinned: only rows whose publisher saw all of their tests behave")
 	f.BoolVar(&o.NoFreeze, "no-freeze", false, "release-pinned: keep the published test lists; nothing is built or run")
 	f.IntVar(&o.Runs, "runs", 1, "release-pinned: gold and unpatched runs that the lists are taken from")
 	f.StringVar(&o.BaseRecipe, "base", "", "release-pinned: recipe of the Python base (default: the harness's own)")
 	return cmd
+}
+
+// firstChanged is the first of the flags that was given, "" when none was.
+func firstChanged(cmd *cobra.Command, flags ...string) string {
+	for _, name := range flags {
+		if cmd.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
 }

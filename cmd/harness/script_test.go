@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 // Scripts have three commands of their own:
 //
 //	exits CODE ARGS...   runs `harness ARGS` and wants that exit code
+//	pictures FOLDER      serves the folder's files as https://example.com (see picturesCmd)
 //	hub FOLDER           serves the folder as a dataset of a hub (see hubCmd)
 //	store-run RUN        puts a run with hostile text into the store (see storeRun)
 func TestScripts(t *testing.T) {
@@ -41,6 +42,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,
 			"hub":       hubCmd,
+			"pictures":  picturesCmd,
 			"store-run": storeRunCmd,
 		},
 		Condition: func(cond string) (bool, error) {

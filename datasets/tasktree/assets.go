@@ -2,7 +2,6 @@ package tasktree
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 
@@ -52,16 +51,13 @@ func (r *reader) assets(a assets) {
 		return
 	}
 	t.ImageAssets = &all
-	staged := map[string]string{}
+	staged := map[string]bool{}
 	for _, one := range all.OfPatches() {
 		place := one.Staged()
-		if before, ok := staged[place]; ok {
-			if before != one.Path {
-				r.bad(tree.Problem{File: r.at.File, Field: "image_assets", Reason: fmt.Sprintf("%.200q and %.200q wait in the same file %.200q", before, one.Path, place), Fix: "rename one of them"})
-			}
+		if staged[place] {
 			continue
 		}
-		staged[place] = one.Path
+		staged[place] = true
 		file, err := r.f.File(path.Join(assetsDir, one.Path), place)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

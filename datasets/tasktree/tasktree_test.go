@@ -148,10 +148,6 @@ func TestProblems(t *testing.T) {
 		{"tests twice", set("tests.json", `{"FAIL_TO_PASS": [], "FAIL_TO_PASS": [], "PASS_TO_PASS": []}`), []string{"twice"}},
 		{"tests missing", set("tests.json", `{"FAIL_TO_PASS": []}`), []string{"x/tests.json: field PASS_TO_PASS: the list is missing"}},
 		{"bytes", set("gold.patch", "a\nb\xff\n"), []string{"x/gold.patch:2: it is not UTF-8: byte 0xff at offset 3"}},
-		{"pictures that meet", func(f map[string]string) {
-			edit("image_assets: {}", "image_assets: {patch: [{path: a/b__c}, {path: a__b/c}]}")(f)
-			f["test_assets/a/b__c"] = "1"
-		}, []string{`"a/b__c" and "a__b/c" wait in the same file`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := write(t, "datasets: [O/Set]\nsplits: [test]\n", []string{"x"}, tt.change)

@@ -134,6 +134,9 @@ type ImportOptions struct {
 	Out     string
 	Name    string
 	IDs     []string
+	Filter  string
+	// Pictures fetches those that tasks need and only name by address.
+	Pictures bool
 
 	// Of ImportReleasePinned only.
 	Verified   bool
@@ -149,8 +152,13 @@ func Import(ctx context.Context, app *cli.App, o ImportOptions) error {
 	if err != nil {
 		return err
 	}
-	if ds.Tasks, err = ds.Select(o.IDs, ""); err != nil {
+	if ds.Tasks, err = ds.Select(o.IDs, o.Filter); err != nil {
 		return &cli.UsageError{Err: err}
+	}
+	if o.Pictures {
+		if err := fetchPictures(ctx, app, fetcher(app, o.Session), ds.Tasks, o.Filter); err != nil {
+			return err
+		}
 	}
 	out := o.Out
 	if out == "" {

@@ -217,10 +217,8 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 	if notice := datasets.Complete(req.Tasks).Notice(); notice != "" {
 		app.Note("%s", notice)
 	}
-	for i := range req.Tasks {
-		if err := datasets.Runnable(&req.Tasks[i]); err != nil {
-			return req, &cli.UsageError{Err: err}
-		}
+	if err := datasets.AllRunnable(req.Tasks); err != nil {
+		return req, &cli.UsageError{Err: withFilter(err, o.Filter, len(req.Tasks))}
 	}
 	profile, err := ProfileFor(o.Profile, req.Tasks)
 	if err != nil {
