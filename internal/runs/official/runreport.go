@@ -2,7 +2,6 @@ package official
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -128,7 +127,7 @@ func object(members []member, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, m := range members {
-		value, err := json.MarshalIndent(m.value, indent, indent)
+		value, err := pyEncode(m.value, indent, indent)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", m.key, err)
 		}
@@ -139,7 +138,7 @@ func object(members []member, indent string) ([]byte, error) {
 		fmt.Fprintf(&b, "%s\n%s%q: %s", sep, indent, m.key, value)
 	}
 	b.WriteString("\n}\n")
-	return ascii(b.Bytes()), nil
+	return b.Bytes(), nil
 }
 
 // runFile is run.json: what the run was graded against. A dataset without splits

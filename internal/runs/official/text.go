@@ -13,7 +13,10 @@ import (
 	"harness/scoring/logparse"
 )
 
-const chunk = 64 << 10
+const (
+	chunk = 64 << 10
+	del   = 0x7f // the first character that Python escapes
+)
 
 func newline() io.Reader { return strings.NewReader("\n") }
 
@@ -57,25 +60,27 @@ func cutOff(b []byte) int {
 
 // pyJSON encodes as Python's json.dumps(v, indent=4) does: ASCII only, no line
 // break at the end.
-func pyJSON(v any) ([]byte, error) { return pyEncode(v, "    ") }
+func pyJSON(v any) ([]byte, error) { return pyEncode(v, "", "    ") }
 
-func pyEncode(v any, indent string) ([]byte, error) {
+// pyEncode does so for a value inside of others, whose lines start with prefix.
+func pyEncode(v any, prefix, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
+	enc.SetIndent(prefix, indent)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
 	return ascii(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// ascii escapes what is not ASCII. In JSON it can only stand inside strings.
+// ascii escapes what is not printable ASCII. In JSON it can only stand inside
+// strings, but for line breaks; other control characters are escaped already.
 func ascii(in []byte) []byte {
 	out := make([]byte, 0, len(in))
 	for len(in) > 0 {
 		r, n := utf8.DecodeRune(in)
-		if r < utf8.RuneSelf {
+		if r < del {
 			out = append(out, in[0])
 		} else {
 			for _, u := range utf16.AppendRune(nil, r) {

@@ -37,3 +37,15 @@ func TestCopyText(t *testing.T) {
 		t.Errorf("a log that can't be read: %v", err)
 	}
 }
+
+// TestPythonJSON: as json.dumps writes it.
+func TestPythonJSON(t *testing.T) {
+	value := "\x7f\u0080\x1f\b\f\u2028é😀/<&>\"\\"
+	want := `"\u007f\u0080\u001f\b\f\u2028\u00e9\ud83d\ude00/<&>\"\\"`
+	if got, err := pyJSON(value); err != nil || string(got) != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
+	}
+	if got, err := object([]member{{"a", []string{value}}, {"b", map[string]int{}}}, "  "); err != nil || string(got) != "{\n  \"a\": [\n    "+want+"\n  ],\n  \"b\": {}\n}\n" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
