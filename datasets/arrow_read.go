@@ -44,7 +44,8 @@ func (l *loader) readArrow(ctx context.Context) (err error) {
 	}
 	head := min(limit, maxArrowHead)
 	stream := arrowcheck.NewReader(f, head, limit)
-	in, err := ipc.NewReader(stream, ipc.WithBodySizeLimit(limit), ipc.WithMetadataSizeLimit(head))
+	// ipc.NewReader would leave the limits aside.
+	in, err := ipc.NewReaderFromMessageReader(ipc.NewMessageReader(stream, ipc.WithBodySizeLimit(limit), ipc.WithMetadataSizeLimit(head)))
 	if err != nil {
 		return fmt.Errorf("read arrow: %w", err)
 	}

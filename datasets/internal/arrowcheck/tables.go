@@ -135,7 +135,11 @@ func (f *buffer) check(pos int, fields []*shape, depth int) error {
 	}
 	back, ok := f.u32(pos)
 	v := pos - int(int32(uint32(back)))
-	if !ok || !f.within(v, 4) || !f.within(v, int(binary.LittleEndian.Uint16(f.b[v:]))) {
+	if !ok || !f.within(v, 4) {
+		return errDamaged
+	}
+	// Readers differ in what they see in half an entry.
+	if size := int(binary.LittleEndian.Uint16(f.b[v:])); size < 4 || size%2 != 0 || !f.within(v, size) {
 		return errDamaged
 	}
 	for number, s := range fields {
