@@ -125,6 +125,12 @@ func (f *field) set(t *eval.Task, c *cell) error {
 		list := c.list
 		switch c.kind {
 		case strictjson.Array:
+			if list == nil { // a member of another family: readers keep those as they are
+				var err error
+				if list, err = stringList(c.raw); err != nil {
+					return err
+				}
+			}
 		case strictjson.String:
 			var err error
 			if list, err = stringList([]byte(c.text)); err != nil {
