@@ -181,7 +181,7 @@ func (j *job) noteLeftOut() {
 			}
 		}
 		if len(ids) > 0 {
-			j.app.Note("can't be calibrated: %s %s: %s", cli.Count(len(ids), "task"), n.text, first(ids))
+			j.app.Note("can't be calibrated: %s %s", cli.Count(len(ids), "task"), n.text+first(": ", ids))
 		}
 	}
 }

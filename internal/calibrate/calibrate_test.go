@@ -143,6 +143,7 @@ func TestRun(t *testing.T) {
 		"\nrunc     4 of 4         0 of 4              2           0    1        4      0\n",
 		"task-0001  runsc    gold_unsteady, noop_unsteady  resolved 1, unresolved 1  resolved 1, unresolved 1",
 		"task-0002  runc     no_gold_patch", "test_f.py::test_fixed  F2P    flaky", beside,
+		"tasks that end otherwise under another runtime: 0\n", "tests that behave otherwise under another runtime: 0\n",
 	} {
 		if !strings.Contains(p.out.String(), part) {
 			t.Errorf("%q is not in:\n%s", part, p.out.String())

@@ -19,15 +19,19 @@ import (
 // Summary is what `harness dataset calibrate --json` prints.
 type Summary struct {
 	reports.CalibrationFacts
-	File        string       `json:"file"`
-	SHA256      string       `json:"sha256"`
-	Bytes       int64        `json:"bytes"`
-	Rows        int64        `json:"rows"`
-	Tasks       int          `json:"tasks"`
-	Runtimes    []*Runtime   `json:"runtimes"`
-	NotOK       []TaskFacts  `json:"not_calibrated"` // by task and runtime, those not measured included
-	Differing   []string     `json:"differs_between_runtimes"`
-	Quarantined []Quarantine `json:"quarantined"`
+	File      string      `json:"file"`
+	SHA256    string      `json:"sha256"`
+	Bytes     int64       `json:"bytes"`
+	Rows      int64       `json:"rows"`
+	Tasks     int         `json:"tasks"`
+	Runtimes  []*Runtime  `json:"runtimes"`
+	NotOK     []TaskFacts `json:"not_calibrated"`           // by task and runtime, those not measured included
+	Differing []string    `json:"differs_between_runtimes"` // tasks
+	// DifferingTests counts tests, also those that decide nothing; nil with one runtime.
+	DifferingTests *int         `json:"differing_tests"`
+	Quarantined    []Quarantine `json:"quarantined"`
+
+	differing map[string]bool // task and test
 }
 
 // Runtime counts the judgements under one runtime.
@@ -41,7 +45,6 @@ type Runtime struct {
 	Unknown       int    `json:"unknown"`
 	Tests         int    `json:"tests"`       // judged, expected ones and others
 	Quarantined   int    `json:"quarantined"` // tests
-	Differing     int    `json:"differing_tests"`
 	unmeasured    int    // unknown through missing results, not by nature
 }
 
@@ -81,6 +84,9 @@ type Quarantine struct {
 
 func newSummary(j *job, facts reports.CalibrationFacts) *Summary {
 	s := &Summary{CalibrationFacts: facts, Tasks: len(j.tasks), NotOK: []TaskFacts{}, Differing: []string{}, Quarantined: []Quarantine{}}
+	if len(j.o.Runtimes) > 1 {
+		s.DifferingTests, s.differing = new(int), map[string]bool{}
+	}
 	for _, name := range j.o.Runtimes {
 		s.Runtimes = append(s.Runtimes, &Runtime{Name: name})
 	}
@@ -114,6 +120,10 @@ func (s *Summary) add(t *calibration.Task) {
 		s.Differing = append(s.Differing, t.InstanceID)
 	}
 	for _, test := range t.Tests {
+		if test.Differs != nil && *test.Differs {
+			s.differing[t.InstanceID+" "+test.Group+" "+test.Name] = true
+			*s.DifferingTests = len(s.differing)
+		}
 		if test.Quarantined != nil && *test.Quarantined {
 			s.Quarantined = append(s.Quarantined, Quarantine{t.InstanceID, t.Runtime, test.Name, test.Group, list(test.Reasons), list(test.Gold.Seen), list(test.Noop.Seen)})
 		}
@@ -141,9 +151,6 @@ func (r *Runtime) add(t *calibration.Task) {
 	for _, test := range t.Tests {
 		if test.Quarantined != nil && *test.Quarantined {
 			r.Quarantined++
-		}
-		if test.Differs != nil && *test.Differs {
-			r.Differing++
 		}
 	}
 }
@@ -183,8 +190,9 @@ func (s *Summary) print(app *cli.App) error {
 		}
 		more(w, n)
 	}
-	if n := len(s.Differing); n > 0 {
-		fmt.Fprintf(w, "\ntasks that end otherwise under another runtime: %d: %s\n", n, first(s.Differing))
+	if s.DifferingTests != nil {
+		fmt.Fprintf(w, "\ntasks that end otherwise under another runtime: %d%s\n", len(s.Differing), first(": ", s.Differing))
+		fmt.Fprintf(w, "tests that behave otherwise under another runtime: %d\n", *s.DifferingTests)
 	}
 	if n := len(s.Quarantined); n > 0 {
 		fmt.Fprintf(w, "\nquarantined tests (they are shown with results and change no verdict): %d\n\nTASK\tRUNTIME\tTEST\tGROUP\tWHY\tGOLD\tUNPATCHED\n", n)
@@ -221,9 +229,12 @@ func words(seen []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// first names some of a list.
-func first(ids []string) string {
-	text := strings.Join(ids[:min(len(ids), maxShown)], ", ")
+// first names some of a list behind a prefix, "" for none.
+func first(prefix string, ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	text := prefix + strings.Join(ids[:min(len(ids), maxShown)], ", ")
 	if n := len(ids) - maxShown; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
