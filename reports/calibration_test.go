@@ -337,3 +337,20 @@ func TestDocumentedCalibration(t *testing.T) {
 	defer tr.close()
 	documented(t, "../docs/calibration.md", map[string][]arrow.Field{calibrationTable: tr.schema.Fields()}, []string{calibrationTable})
 }
+
+// TestExampleCalibration reads the table that the project keeps as an example.
+func TestExampleCalibration(t *testing.T) {
+	calibrated := map[string]int{}
+	facts, err := EachCalibrated(t.Context(), "../examples/calibration/release-pinned.parquet", func(task calibration.Task) error {
+		if task.Calibrated != nil && *task.Calibrated {
+			calibrated[task.Runtime]++
+		}
+		return nil
+	})
+	if err != nil || facts.Profile != "swebench" {
+		t.Fatalf("facts %+v, %v", facts, err)
+	}
+	if want := map[string]int{"runsc": 77, "runc": 77}; !maps.Equal(calibrated, want) {
+		t.Errorf("calibrated tasks are %v, its README says %v", calibrated, want)
+	}
+}
