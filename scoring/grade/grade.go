@@ -144,7 +144,7 @@ func (g *grading) read() (reading, error) {
 	t := g.in.Task
 	parser, ok := logparse.Lookup(t.LogParser)
 	if !ok {
-		return reading{}, fmt.Errorf("%w: %q; known are %s", ErrUnknownParser, t.LogParser, logparse.Names())
+		return reading{}, unknownParser(t.LogParser)
 	}
 	r := reader{
 		rules: &g.profile.Rules, parser: parser, open: g.in.Log,

@@ -93,18 +93,6 @@ func (g *grading) byReward(got reading) error {
 	return nil
 }
 
-// ErrUnfit: a profile judges tasks of another kind.
-var ErrUnfit = errors.New("the profile does not fit")
-
-// Fits says whether the profile can judge the task: one by reward has no lists of
-// tests, and the others have no reward.
-func (p Profile) Fits(t *eval.Task) error {
-	if byReward := t.Family == eval.FamilyHarbor; byReward != p.Rules.Reward {
-		return fmt.Errorf("%w: task %s can't be judged by profile %s; %s is for it", ErrUnfit, t.InstanceID, p.Name, ForFamily(t.Family).Name)
-	}
-	return nil
-}
-
 // findReward returns the last reward behind the last end marker: that of the
 // eval script, whatever the tests print before. n counts those of the whole log.
 func findReward(log io.Reader) (file, content string, n int, err error) {

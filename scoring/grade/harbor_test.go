@@ -85,15 +85,3 @@ func TestHarbor(t *testing.T) {
 		})
 	}
 }
-
-func TestFits(t *testing.T) {
-	reward, lists := &eval.Task{InstanceID: "a", Family: eval.FamilyHarbor}, &eval.Task{InstanceID: "b", Family: eval.FamilyPro}
-	for name, want := range map[string]*eval.Task{"harbor": reward, "swebench": lists, "pro": lists, "strict": lists} {
-		p := profile(t, name)
-		for _, task := range []*eval.Task{reward, lists} {
-			if err := p.Fits(task); (err == nil) != (task == want) {
-				t.Errorf("%s for a task of family %q: %v", name, task.Family, err)
-			}
-		}
-	}
-}

@@ -11,6 +11,10 @@ import (
 var ErrNoBaseline = errors.New("the task has no results of its publisher to compare with (run and test_patch_result of its row); " +
 	"grade it with another profile, or load the dataset again from its publisher's files")
 
+func hasBaseline(t *eval.Task) bool {
+	return t.Baseline != nil && t.Baseline.Run != nil && t.Baseline.Test != nil
+}
+
 // state of one test in one execution, as Multi-SWE-bench tells them apart.
 type state uint8
 
@@ -56,7 +60,7 @@ func stateOf(status string) state {
 //   - some test must pass now that did not in test;
 //   - each listed test must change as its list says.
 func (c *card) transitions(t *eval.Task, m *logparse.StatusMap, flags *flagSet) error {
-	if t.Baseline == nil || t.Baseline.Run == nil || t.Baseline.Test == nil {
+	if !hasBaseline(t) {
 		return ErrNoBaseline
 	}
 	run, test := states(t.Baseline.Run), states(t.Baseline.Test)

@@ -1,0 +1,48 @@
+package grade_test
+
+import (
+	"errors"
+	"testing"
+
+	"harness/eval"
+	"harness/scoring/grade"
+)
+
+func TestFits(t *testing.T) {
+	reward, lists := &eval.Task{InstanceID: "a", Family: eval.FamilyHarbor}, &eval.Task{InstanceID: "b", Family: eval.FamilyPro}
+	for name, want := range map[string]*eval.Task{"harbor": reward, "swebench": lists, "pro": lists, "strict": lists} {
+		p := profile(t, name)
+		for _, task := range []*eval.Task{reward, lists} {
+			if err := p.Fits(task); (err == nil) != (task == want) {
+				t.Errorf("%s for a task of family %q: %v", name, task.Family, err)
+			}
+		}
+	}
+}
+
+// What a task lacks is known before anything runs.
+func TestFitsTells(t *testing.T) {
+	none, other := task([]string{"f"}, nil), task([]string{"f"}, nil)
+	none.LogParser, other.LogParser = "", "parse_log_nobody"
+	half := task([]string{"f"}, nil)
+	half.Baseline = &eval.Baseline{Run: &eval.TestStates{}}
+	full := task([]string{"f"}, nil)
+	full.Baseline = &eval.Baseline{Run: &eval.TestStates{}, Test: &eval.TestStates{}}
+	tests := []struct {
+		profile string
+		task    *eval.Task
+		want    error
+	}{
+		{"swebench", none, nil}, // what rows lack altogether is another's matter
+		{"swebench", other, grade.ErrUnknownParser},
+		{"strict", other, grade.ErrUnknownParser},
+		{"multi-swe-bench", task([]string{"f"}, nil), grade.ErrNoBaseline},
+		{"multi-swe-bench", half, grade.ErrNoBaseline},
+		{"multi-swe-bench", full, nil},
+	}
+	for _, tt := range tests {
+		if err := profile(t, tt.profile).Fits(tt.task); !errors.Is(err, tt.want) {
+			t.Errorf("%s, parser %q: %v, want %v", tt.profile, tt.task.LogParser, err, tt.want)
+		}
+	}
+}
