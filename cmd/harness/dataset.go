@@ -33,9 +33,10 @@ func datasetFlags(cmd *cobra.Command, split, family *string) {
 // datasetHelp says in the help of each command what DATASET may be.
 const datasetHelp = `
 
-DATASET is a file (.jsonl, .json, .csv, .parquet; also .gz and .zst), a folder with
-one or with a split's shards, a folder that save_to_disk wrote, the name of an
-imported dataset, or an address: hf://org/name[@revision][/split], s3://bucket/prefix.`
+DATASET is a file (.jsonl, .json, .csv, .parquet, .arrow; also .gz and .zst), a folder
+with one or with a split's shards, a folder that save_to_disk wrote, a folder of tasks
+(SWE-bench's task repositories, Harbor, Terminal-Bench), the name of an imported
+dataset, or an address: hf://org/name[@revision][/split], s3://bucket/prefix.`
 
 func (c *command) datasetShowCmd() *cobra.Command {
 	var ids []string
@@ -105,9 +106,10 @@ The exit code is 1 when there is a problem. Warnings keep no row from being used
 			unrunnable := &datasets.UnrunnableError{Groups: []datasets.Unrunnable{}}
 			_ = errors.As(datasets.AllRunnable(ds.Tasks), &unrunnable)
 			notRunnable := len(unrunnable.IDs())
+			unread := &datasets.UnrunnableError{Groups: evalrun.UnknownParsers(ds.Tasks)}
 			if c.json {
 				err = c.app.JSON(map[string]any{
-					"dataset": ds.Name, "digest": ds.Digest, "tasks": len(ds.Tasks), "not_runnable": notRunnable, "not_runnable_tasks": unrunnable.Groups, "generated": generated.Tasks,
+					"dataset": ds.Name, "digest": ds.Digest, "tasks": len(ds.Tasks), "not_runnable": notRunnable, "not_runnable_tasks": unrunnable.Groups, "unknown_parsers": orEmpty(unread.Groups), "generated": generated.Tasks,
 					"problems": orEmpty(problems), "warnings": orEmpty(ds.Warnings),
 				})
 			} else {
@@ -117,6 +119,9 @@ The exit code is 1 when there is a problem. Warnings keep no row from being used
 				fmt.Fprintf(c.app.Out, "%s: %s, %s, %s; digest %s\n", escape.Terminal(ds.Name), cli.Count(len(ds.Tasks), "good task"), cli.Count(len(problems), "problem"), cli.Count(len(ds.Warnings), "warning"), ds.Digest)
 				if notice := generated.Notice(); notice != "" {
 					fmt.Fprintln(c.app.Out, notice)
+				}
+				if n := len(unread.IDs()); n > 0 {
+					fmt.Fprintf(c.app.Out, "%s can be neither executed nor graded:\n%s\n", cli.Count(n, "task"), escape.TerminalLines(unread.List()))
 				}
 				if notRunnable > 0 {
 					fmt.Fprintf(c.app.Out, "%s can be graded but not executed:\n%s\n", cli.Count(notRunnable, "task"), escape.TerminalLines(unrunnable.List()))
@@ -132,11 +137,12 @@ The exit code is 1 when there is a problem. Warnings keep no row from being used
 	return cmd
 }
 
-func orEmpty(p []datasets.Problem) []datasets.Problem {
-	if p == nil {
-		return []datasets.Problem{}
+// orEmpty makes [] of what would be null in JSON.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	return p
+	return list
 }
 
 func (c *command) datasetImportCmd() *cobra.Command {
@@ -156,9 +162,11 @@ and stores it with the tasks: a run fetches nothing. Only public hosts are asked
 --from release-pinned reads tasks that are pinned to releases on the package
 index: it writes recipes and lock files, builds the images, and takes the test
 lists from gold and unpatched runs in them, recorded as frozen in each row.` + datasetHelp,
+		Example: `  harness dataset import hf://SWE-bench/SWE-bench_Verified/test
+  harness dataset import multimodal.jsonl --pictures -o multimodal.parquet`,
 		Args: exactArgs("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Source, o.Session = args[0], c.cfg
+			o.Source, o.Session, o.JSON = args[0], c.cfg, c.json
 			switch from {
 			case "":
 				if flag := firstChanged(cmd, "verified", "no-freeze", "runs", "base"); flag != "" {
