@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -134,12 +135,24 @@ func addStates(s *eval.TestStates, rest string) {
 	*list = append(*list, strings.Split(names, ", ")...)
 }
 
-// Every profile judges its worked examples as they say.
+// Every profile that judges lists of tests has worked examples, and judges them as
+// they say. Those of the official releases have TestRealLogs instead.
 func TestVectors(t *testing.T) {
 	const least = 20
-	for _, name := range []string{"live", "rebench", "multi-swe-bench", "pro", "strict"} {
+	files, err := filepath.Glob("testdata/vectors/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range grade.Profiles() {
+		file := filepath.Join("testdata", "vectors", p.Name+".txt")
+		if official := strings.HasPrefix(p.Name, "swebench"); !official && !p.Rules.Reward && !slices.Contains(files, file) {
+			t.Errorf("the profile %s has no %s", p.Name, file)
+		}
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {
-			all := vectors(t, filepath.Join("testdata", "vectors", name+".txt"))
+			all := vectors(t, file)
 			if len(all) < least {
 				t.Errorf("%d vectors, want at least %d", len(all), least)
 			}
