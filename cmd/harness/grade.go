@@ -27,7 +27,7 @@ With --log, the instance is a row of any dataset family, and without --profile i
 is graded as that family's publisher does. With --run, every stored log is graded
 by the run's own profile or by another one, and what comes out differently is
 shown; nothing that is stored changes.`,
-		Example: `  harness grade --instance row.json --log test_output.txt --json
+		Example: `  harness grade --instance row.jsonl --log test_output.txt --json
   harness grade --instance verified.parquet -i django__django-11099 --log - --profile strict < test_output.txt
   harness grade --run nightly-7 --profile strict`,
 		Args: noArgs,
