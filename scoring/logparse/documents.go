@@ -1,6 +1,7 @@
 package logparse
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -135,11 +136,18 @@ func (in *input) mochaDocument(doc string) error {
 		if !ok {
 			return in.raise("KeyError", "the document has no %q", l.key)
 		}
-		var tests []map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &tests); err != nil {
-			return in.raise("TypeError", "%q is not a list of objects", l.key)
+		if raw[0] != '[' {
+			return in.raise("TypeError", "%q is no list", l.key)
 		}
-		for _, t := range tests {
+		tests := json.NewDecoder(bytes.NewReader(raw))
+		if _, err := tests.Token(); err != nil {
+			return in.raise("JSONDecodeError", "%v", err)
+		}
+		for tests.More() {
+			var t map[string]json.RawMessage
+			if err := tests.Decode(&t); err != nil {
+				return in.raise("TypeError", "%q is not a list of objects", l.key)
+			}
 			title, ok := t["fullTitle"]
 			var name string
 			if !ok {

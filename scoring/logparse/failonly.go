@@ -24,9 +24,7 @@ func parseChartJS(in *input) error {
 		return err
 	}
 	log = ansiCode.ReplaceAllLiteralString(log, "")
-	for _, m := range chartFailed.FindAllStringSubmatch(log, -1) {
-		in.out.Set(m[1], Failed)
-	}
+	eachMatch(chartFailed, log, func(m []string) { in.out.Set(m[1], Failed) })
 	return nil
 }
 
@@ -44,9 +42,7 @@ func parseBpmnJS(in *input) error {
 		return err
 	}
 	for _, p := range bpmnFailed {
-		for _, m := range p.FindAllStringSubmatch(log, -1) {
-			in.out.Set(m[1], Failed)
-		}
+		eachMatch(p, log, func(m []string) { in.out.Set(m[1], Failed) })
 	}
 	return nil
 }
@@ -64,9 +60,7 @@ func parseOpenlayers(in *input) error {
 		return err
 	}
 	for _, p := range openlayersFailed {
-		for _, m := range p.FindAllStringSubmatch(log, -1) {
-			in.out.Set(collapse(m[1]), Failed)
-		}
+		eachMatch(p, log, func(m []string) { in.out.Set(collapse(m[1]), Failed) })
 	}
 	return nil
 }
@@ -84,9 +78,7 @@ func parseESLint(in *input) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range eslintFailed.FindAllStringSubmatch(log, -1) {
-		in.out.Set(collapse(m[1]), Failed)
-	}
+	eachMatch(eslintFailed, log, func(m []string) { in.out.Set(collapse(m[1]), Failed) })
 	return nil
 }
 

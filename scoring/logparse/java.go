@@ -26,7 +26,7 @@ func parseMaven(in *input) error {
 		if m := mavenName.FindStringSubmatch(s); m != nil {
 			in.place()
 			current = m[1]
-			names = appendCapped(names, m[1])
+			names = in.appendCapped(names, m[1])
 		}
 		m := mavenResult.FindStringSubmatch(s)
 		switch {
@@ -38,7 +38,7 @@ func parseMaven(in *input) error {
 			names = names[1:]
 		default:
 			in.place()
-			early = appendCapped(early, mavenWords[m[1]])
+			early = in.appendCapped(early, mavenWords[m[1]])
 		}
 		return nil
 	})
@@ -49,9 +49,10 @@ func parseMaven(in *input) error {
 }
 
 // appendCapped keeps lists that a log can grow within the bounds of a map.
-func appendCapped(list []string, s string) []string {
+func (in *input) appendCapped(list []string, s string) []string {
 	const maxName = 1 << 10
 	if len(list) >= MaxNames/8 || len(s) > maxName {
+		in.out.dropped++
 		return list
 	}
 	return append(list, string([]byte(s)))

@@ -56,11 +56,13 @@ func parseGrommet(in *input) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range grommetFail.FindAllStringSubmatch(log, -1) {
-		in.out.Set(grommetTime.ReplaceAllLiteralString(strip(m[1]), ""), Failed)
-	}
-	for _, m := range grommetPass.FindAllStringSubmatch(log, -1) {
-		in.out.Set(grommetTime.ReplaceAllLiteralString(strip(m[1]), ""), Passed)
+	for _, f := range []struct {
+		pattern *regexp.Regexp
+		status  string
+	}{{grommetFail, Failed}, {grommetPass, Passed}} {
+		eachMatch(f.pattern, log, func(m []string) {
+			in.out.Set(grommetTime.ReplaceAllLiteralString(strip(m[1]), ""), f.status)
+		})
 	}
 	return nil
 }

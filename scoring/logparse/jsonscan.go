@@ -109,7 +109,14 @@ func (s *jsonScan) readObject() bool {
 		}
 		s.path = append(s.path, key)
 		s.space()
-		ok = s.readValue(func(v string) { fields[key] = append(fields[key], v) }, s.wants(key))
+		size := 0
+		ok = s.readValue(func(v string) {
+			// What makes a name too long needs no more behind it.
+			if size <= MaxName {
+				fields[key] = append(fields[key], v)
+				size += len(v)
+			}
+		}, s.wants(key))
 		s.path = s.path[:len(s.path)-1]
 		if s.space(); !ok {
 			return false

@@ -89,9 +89,7 @@ func parseLighthouse(in *input) error {
 			if i := strings.LastIndex(list, f.to); i >= 0 {
 				list = list[:i]
 			}
-			for _, m := range lighthouseTitle.FindAllStringSubmatch(list, -1) {
-				in.out.Set(m[1], f.status)
-			}
+			eachMatch(lighthouseTitle, list, func(m []string) { in.out.Set(m[1], f.status) })
 		}
 	}
 	return nil

@@ -53,20 +53,16 @@ func (in *input) nextKarma(log string) {
 }
 
 func (in *input) nextCypress(log string) {
-	found := nextSuite.FindAllStringSubmatchIndex(log, -1)
-	for i, m := range found {
+	m := nextSuite.FindStringSubmatchIndex(log)
+	for m != nil {
 		suite := shorten(log[m[4]:m[5]])
-		end := len(log)
-		if i+1 < len(found) {
-			end = found[i+1][0]
+		log = log[m[1]:]
+		tests := log
+		if m = nextSuite.FindStringSubmatchIndex(log); m != nil {
+			tests = log[:m[0]]
 		}
-		tests := log[m[1]:end]
-		for _, f := range nextV2Failed.FindAllStringSubmatch(tests, -1) {
-			in.out.Set(suite+": "+strip(f[1]), Failed)
-		}
-		for _, p := range nextV2Passed.FindAllStringSubmatch(tests, -1) {
-			in.out.Set(suite+": "+strip(p[1]), Passed)
-		}
+		eachMatch(nextV2Failed, tests, func(f []string) { in.out.Set(suite+": "+strip(f[1]), Failed) })
+		eachMatch(nextV2Passed, tests, func(p []string) { in.out.Set(suite+": "+strip(p[1]), Passed) })
 	}
 }
 

@@ -81,7 +81,10 @@ func text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}
-	return string(Decode(b))
+	var s strings.Builder
+	s.Grow(decodedSize(b))
+	eachDecoded(b, func(part []byte) { s.Write(part) })
+	return s.String()
 }
 
 // Decode replaces what is not UTF-8 by U+FFFD: one for each longest start of a
@@ -91,18 +94,38 @@ func Decode(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
 	}
-	out := make([]byte, 0, len(b)+len(b)/8+8)
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 {
-			n = brokenPrefix(b)
-			out = append(out, "\uFFFD"...)
-		} else {
-			out = append(out, b[:n]...)
-		}
-		b = b[n:]
-	}
+	out := make([]byte, 0, decodedSize(b))
+	eachDecoded(b, func(part []byte) { out = append(out, part...) })
 	return out
+}
+
+// decodedSize is counted first: what is not UTF-8 grows to three times its size,
+// and so would a buffer that is grown for it, copies not counted.
+func decodedSize(b []byte) int {
+	n := 0
+	eachDecoded(b, func(part []byte) { n += len(part) })
+	return n
+}
+
+var replacement = []byte("\uFFFD")
+
+// eachDecoded calls f with the parts of the decoded bytes.
+func eachDecoded(b []byte, f func(part []byte)) {
+	for len(b) > 0 {
+		n := 0
+		for n < len(b) {
+			r, size := utf8.DecodeRune(b[n:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			n += size
+		}
+		f(b[:n])
+		if b = b[n:]; len(b) > 0 {
+			f(replacement)
+			b = b[brokenPrefix(b):]
+		}
+	}
 }
 
 // brokenPrefix is the length of the maximal subpart that b starts with.

@@ -87,15 +87,24 @@ func parseHaskellV2(in *input) error {
 			return false
 		}
 		if m := hspecHeader.FindStringSubmatch(t); m != nil {
-			parts := strings.Split(m[1], ",")
-			for i, p := range parts {
-				parts[i] = strip(p)
-			}
-			in.out.Set(strings.Join(parts, "."), Failed)
+			in.out.Set(hspecName(m[1]), Failed)
 		}
 		return true
 	})
 	return nil
+}
+
+// hspecName makes a name of the parts between commas. One with more parts than a
+// name has bytes stays as it is: it is too long in any case.
+func hspecName(header string) string {
+	if strings.Count(header, ",") > MaxName {
+		return header
+	}
+	parts := strings.Split(header, ",")
+	for i, p := range parts {
+		parts[i] = strip(p)
+	}
+	return strings.Join(parts, ".")
 }
 
 // hspecTree finds the lines of the tree: from behind the line that says that a

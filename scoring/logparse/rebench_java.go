@@ -209,14 +209,14 @@ func (d *testcaseText) each(f func(name, status string)) {
 		tag := log[m[0]+len("<testcase") : m[1]-1]
 		log = log[m[1]:]
 		var name, class string
-		for _, a := range testcaseAttr.FindAllStringSubmatch(tag, -1) {
+		eachMatch(testcaseAttr, tag, func(a []string) {
 			switch a[1] {
 			case "name":
 				name = a[2]
 			case "classname":
 				class = a[2]
 			}
-		}
+		})
 		if name == "" {
 			continue
 		}

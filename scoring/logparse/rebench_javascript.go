@@ -34,15 +34,14 @@ var (
 // parseJS3 reads TAP whose subtests stand in braces behind their own result; a
 // failure stays.
 func parseJS3(in *input) error {
-	var stack []string
-	hidden := 0 // blocks beyond maxDepth
+	var blocks suitePath
 	return in.eachPyLine(func(line string) error {
 		line = strip(line)
 		if line != "" && strings.Trim(line, "}") == "" {
 			in.place()
-			n := min(len(line), hidden)
-			hidden -= n
-			stack = stack[:max(0, len(stack)-(len(line)-n))]
+			for range line {
+				blocks.leave()
+			}
 			return nil
 		}
 		line, opens := strings.CutSuffix(line, "{")
@@ -58,7 +57,7 @@ func parseJS3(in *input) error {
 		if name == "" {
 			return nil
 		}
-		full := strings.Join(append(stack[:len(stack):len(stack)], name), " :: ")
+		full := blocks.join(name, " :: ")
 		lower := strings.ToLower(m[2])
 		switch {
 		case strings.Contains(lower, "# skip"), strings.Contains(lower, "# todo"):
@@ -68,12 +67,8 @@ func parseJS3(in *input) error {
 		default:
 			in.out.Set(full, Failed)
 		}
-		switch {
-		case !opens:
-		case len(stack) < maxDepth:
-			stack = append(stack, shorten(name))
-		default:
-			hidden++
+		if opens {
+			blocks.enter(name)
 		}
 		return nil
 	})

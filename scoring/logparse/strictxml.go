@@ -30,8 +30,10 @@ func newStrictXML(doc string) *strictXML {
 var blanks = strings.NewReplacer("\n", " ", "\t", " ")
 
 func (x *strictXML) next() (xml.Token, error) {
-	const maxDepth = 1000
 	offset := x.d.InputOffset()
+	if attributes(x.doc[offset:]) > maxAttributes {
+		return nil, errors.New("an element has too many attributes")
+	}
 	tok, err := x.d.Token()
 	if errors.Is(err, io.EOF) && !x.rooted {
 		return nil, errors.New("there is no element")
@@ -48,7 +50,7 @@ func (x *strictXML) next() (xml.Token, error) {
 		if tag := x.doc[offset:x.d.InputOffset()]; tag != "" && !xmlStartTag.MatchString(tag) {
 			return nil, errors.New("attributes are not apart")
 		}
-		if x.depth++; x.depth > maxDepth {
+		if x.depth++; x.depth > maxElements {
 			return nil, errors.New("elements are nested too deeply")
 		}
 		if err := x.spaces.check(t); err != nil {
@@ -68,6 +70,36 @@ func (x *strictXML) next() (xml.Token, error) {
 		return nil, fmt.Errorf("document types are refused: <!%.40s", t)
 	}
 	return tok, nil
+}
+
+// Bounds of a document: elements inside each other, and attributes of one.
+const (
+	maxElements   = 100
+	maxAttributes = 1000
+)
+
+// attributes counts the attributes of the tag that s starts with, if it does,
+// up to one too many.
+func attributes(s string) int {
+	n, quote := 0, byte(0)
+	if !strings.HasPrefix(s, "<") || strings.HasPrefix(s, "<!") {
+		return 0
+	}
+	for i := 1; i < len(s) && n <= maxAttributes; i++ {
+		switch c := s[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '=':
+			n++
+		case c == '>' || c == '<':
+			return n
+		}
+	}
+	return n
 }
 
 // xmlStartTag has white space before each attribute. The end of an empty element

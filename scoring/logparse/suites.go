@@ -50,14 +50,47 @@ func (s *suiteStack) join(name string) string {
 	return strings.Join(append(s.names[:len(s.names):len(s.names)], name), " - ")
 }
 
+// suitePath is the suites that are open, in a format that tells where each ends.
+// Those beyond the bounds of headings are entered, but not named.
+type suitePath struct {
+	names  []string
+	size   int // of the names
+	hidden int
+}
+
+func (p *suitePath) enter(name string) {
+	if len(p.names) >= maxDepth || p.size >= 2*maxHeading {
+		p.hidden++
+		return
+	}
+	name = shorten(name)
+	p.names, p.size = append(p.names, name), p.size+len(name)
+}
+
+// leave reports whether there was a suite to leave.
+func (p *suitePath) leave() bool {
+	switch last := len(p.names) - 1; {
+	case p.hidden > 0:
+		p.hidden--
+	case last < 0:
+		return false
+	default:
+		p.names, p.size = p.names[:last], p.size-len(p.names[last])
+	}
+	return true
+}
+
+func (p *suitePath) join(name, separator string) string {
+	return strings.Join(append(p.names[:len(p.names):len(p.names)], name), separator)
+}
+
 var karmaLine = re(`^(\s*)?([✔✖])?\s(.*)$`)
 
 // parseKarma reads karma's mocha reporter. Going out by one or more levels of
 // indentation leaves one suite only, and one too many stops the official parser.
 func parseKarma(in *input) error {
 	started, depth := false, -1
-	var suites []string
-	hidden := 0 // suites beyond maxDepth, entered but not named
+	var suites suitePath
 	return in.eachLine(func(line []byte) error {
 		if hasPrefix(line, "SUMMARY:") {
 			return errStop
@@ -79,32 +112,21 @@ func parseKarma(in *input) error {
 			if status == "✔" {
 				word = Passed
 			}
-			in.out.Set(strings.Join(append(suites[:len(suites):len(suites)], name), " > "), word)
+			in.out.Set(suites.join(name, " > "), word)
 			return nil
 		}
 		if space == "" {
 			return nil
 		}
 		in.place()
-		switch n := utf8.RuneCountInString(space); {
+		n := utf8.RuneCountInString(space)
+		switch {
 		case n > depth:
-			depth = n
-			if len(suites) < maxDepth {
-				suites = append(suites, shorten(name))
-			} else {
-				hidden++
-			}
-		case n < depth:
-			depth = n
-			switch {
-			case hidden > 0:
-				hidden--
-			case len(suites) == 0:
-				return in.raise("IndexError", "the log leaves more suites than it entered")
-			default:
-				suites = suites[:len(suites)-1]
-			}
+			suites.enter(name)
+		case n < depth && !suites.leave():
+			return in.raise("IndexError", "the log leaves more suites than it entered")
 		}
+		depth = n
 		return nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -43,6 +44,16 @@ func (in *input) whole() (string, error) {
 	ring := make([]byte, 0, len(tail))
 	ring = append(append(ring, tail[at:]...), tail[:at]...)
 	return text(append(log[:wholeHead], ring...)), nil
+}
+
+// eachMatch calls f with every match of a pattern in a text and its groups, one
+// at a time: all at once, the matches of a text can take much more than the text.
+// The pattern must match the same in a match taken alone.
+func eachMatch(p *regexp.Regexp, s string, f func(groups []string)) {
+	p.ReplaceAllStringFunc(s, func(match string) string {
+		f(p.FindStringSubmatch(match))
+		return ""
+	})
 }
 
 // pyFloat reads what Python's float() reads, but for its rarer spellings.
