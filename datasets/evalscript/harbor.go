@@ -24,7 +24,7 @@ const (
 )
 
 // Lines that the script adds behind the end marker: which file held the reward,
-// and its content without line ends. Graders go by the last one.
+// and its content without line ends. Graders take none if there are several.
 const (
 	harborReward = ">>>>> Reward"
 	// harborMostReward bounds what is copied of a reward file.

@@ -55,17 +55,19 @@ func (g *grading) byReward(got reading) error {
 	g.res.StatusMap = got.tests
 	g.res.Tests = (&card{}).rows(got.tests, &g.flags)
 	var file, content string
+	var repeated bool
 	r := reader{rules: &g.profile.Rules, open: g.in.Log}
 	err := r.each(func(log io.Reader) (err error) {
-		var n int
-		file, content, n, err = findReward(log)
-		if n > 1 {
-			g.flags.add(flagRewardRepeated)
-		}
+		file, content, repeated, err = findReward(log)
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	if repeated {
+		g.flags.add(flagRewardRepeated)
+		g.end(eval.TestsErrored, g.softBlame(), "the log has several rewards behind the test output, of which something printed one")
+		return nil
 	}
 	if file == "" {
 		g.flags.add(flagNoReward)
@@ -93,29 +95,28 @@ func (g *grading) byReward(got reading) error {
 	return nil
 }
 
-// findReward returns the last reward behind the last end marker: that of the
-// eval script, whatever the tests print before. n counts those of the whole log.
-func findReward(log io.Reader) (file, content string, n int, err error) {
+// findReward returns the reward behind the end marker: that of the eval script,
+// whatever the tests print before. Only one can be its own, and a process that
+// the tests left behind may have printed before it or after it.
+func findReward(log io.Reader) (file, content string, repeated bool, err error) {
+	ended := false
 	lines := logparse.NewLineReader(log)
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
-			return file, content, n, nil
+			return file, content, repeated, nil
 		}
 		if err != nil {
-			return "", "", n, err
+			return "", "", false, err
 		}
-		if bytes.HasPrefix(line, []byte(endMarker)) {
-			file, content = "", ""
-			continue
-		}
+		ended = ended || bytes.HasPrefix(line, []byte(endMarker))
 		rest, ok := bytes.CutPrefix(line, []byte(rewardMarker))
-		if !ok {
+		if !ended || !ok {
 			continue
 		}
 		name, text, _ := strings.Cut(string(rest), ": ")
 		if name == rewardText || name == rewardJSON {
-			n++
+			repeated = repeated || file != ""
 			file, content = name, text
 		}
 	}

@@ -20,12 +20,12 @@ const (
 // Bounds of a StatusMap, far above any real suite: names, their bytes together
 // with those of the statuses, and the bytes of one name. The last keeps a short
 // line that repeats a huge name from costing more than its own length. Of a
-// status no more than MaxStatus bytes are kept.
+// status no more than MaxStatus bytes are kept, and few once there is no room.
 const (
 	MaxNames     = 1 << 17
 	MaxNameBytes = 12 << 20
 	MaxName      = 8 << 10
-	MaxStatus    = 64
+	MaxStatus    = 1 << 10
 )
 
 // StatusMap maps test names to status words. Names keep the order in which they
@@ -135,7 +135,7 @@ func (m *StatusMap) revise(name, status string) {
 
 func (m *StatusMap) replace(i int, status string) {
 	old := m.statuses[i]
-	if status = intern(status); old == status {
+	if status = m.word(status); old == status {
 		return
 	}
 	m.changed++
@@ -157,7 +157,7 @@ func (m *StatusMap) recall(i int, p past) {
 }
 
 func (m *StatusMap) insert(name, status string) {
-	status = intern(status)
+	status = m.word(status)
 	if len(m.names) >= MaxNames || m.bytes+len(name)+len(status) > MaxNameBytes {
 		if _, ok := m.want[name]; !ok {
 			m.dropped++
@@ -173,8 +173,9 @@ func (m *StatusMap) insert(name, status string) {
 	m.bytes += len(name) + len(status)
 }
 
-// intern returns a status that holds on to no part of the log.
-func intern(status string) string {
+// word returns a status that holds on to no part of the log, as long as there is
+// room for it.
+func (m *StatusMap) word(status string) string {
 	switch status {
 	case Passed:
 		return Passed
@@ -187,8 +188,12 @@ func intern(status string) string {
 	case XFail:
 		return XFail
 	}
-	if len(status) > MaxStatus {
-		status = strings.ToValidUTF8(status[:MaxStatus], "")
+	most := MaxStatus
+	if m.bytes+len(status) > MaxNameBytes {
+		most = 2 * len(Skipped)
+	}
+	if len(status) > most {
+		status = strings.ToValidUTF8(status[:most], "")
 	}
 	return strings.Clone(status)
 }

@@ -33,3 +33,26 @@ func TestLongWords(t *testing.T) {
 		t.Errorf("a short word became %q", s)
 	}
 }
+
+// All words together have the room of the names: statuses that replace others
+// count as well.
+func TestManyLongWords(t *testing.T) {
+	word := logparse.Failed + strings.Repeat("x", logparse.MaxStatus-len(logparse.Failed))
+	const size = 40 << 20
+	log := &counter{format: "PASSED t%[1]d\n" + word + " t%[1]d\n", left: size}
+	p, _ := logparse.Lookup("parse_log_pytest")
+	res, err := p.Parse(log, logparse.Options{Dialect: logparse.V5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes := 0
+	for name, status := range res.Tests.All() {
+		bytes += len(name) + len(status)
+		if status == logparse.Passed {
+			t.Fatalf("%s has passed", name)
+		}
+	}
+	if bytes > logparse.MaxNameBytes+logparse.MaxStatus {
+		t.Errorf("%d tests have %d bytes, want at most %d", res.Tests.Len(), bytes, logparse.MaxNameBytes)
+	}
+}
