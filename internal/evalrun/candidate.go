@@ -57,14 +57,20 @@ func (o *Options) candidate(ctx context.Context, app *cli.App, ds *datasets.Data
 // it was given.
 func noteCoverage(app *cli.App, c eval.Coverage, near map[string][]string) {
 	for _, n := range []struct {
-		list []string
-		what string
+		list      []string
+		one, many string
 	}{
-		{c.Missing, "selected tasks have no prediction"}, {c.Duplicate, "ids have several predictions; the last one of each counts"},
-		{withNear(c.Unknown, near), "predictions are for ids that the dataset does not have"}, {c.Malformed, "records can't be read as predictions"},
+		{c.Missing, "selected task has no prediction", "selected tasks have no prediction"},
+		{c.Duplicate, "id has several predictions; the last one counts", "ids have several predictions; the last one of each counts"},
+		{withNear(c.Unknown, near), "prediction is for an id that the dataset does not have", "predictions are for ids that the dataset does not have"},
+		{c.Malformed, "record can't be read as a prediction", "records can't be read as predictions"},
 	} {
-		if len(n.list) > 0 {
-			app.Note("predictions: %d %s: %s", len(n.list), n.what, some(n.list))
+		switch len(n.list) {
+		case 0:
+		case 1:
+			app.Note("predictions: 1 %s: %s", n.one, some(n.list))
+		default:
+			app.Note("predictions: %d %s: %s", len(n.list), n.many, some(n.list))
 		}
 	}
 }

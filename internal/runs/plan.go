@@ -158,6 +158,9 @@ func storeSpec(ctx context.Context, store artifacts.Store, spec eval.RunSpec) (P
 	if err != nil {
 		return Planned{}, err
 	}
+	if len(data) > maxSpecBytes {
+		return Planned{}, fmt.Errorf("plan run: the spec of %d entries is %d bytes, and at most %d can be read again; split the dataset with --filter", spec.Entries, len(data), maxSpecBytes)
+	}
 	key := eval.SpecKey(spec.RunID)
 	ref, err := artifacts.PutBytes(ctx, store, key, data, artifacts.PutOptions{CreateOnly: true, ContentType: "application/json"})
 	if err == nil {

@@ -122,6 +122,9 @@ func TestPlanRefuses(t *testing.T) {
 		"rounds":   func(r *runs.Request) { r.Spec.Rounds = 0 },
 		"tries":    func(r *runs.Request) { r.Spec.MaxInfraTries = 0 },
 		"memory":   func(r *runs.Request) { r.Spec.Limits.MemoryBytes = 1 },
+		"can be read again": func(r *runs.Request) {
+			r.Spec.Coverage.Unknown = []string{strings.Repeat("x", 17<<20)}
+		},
 		"task-0001": func(r *runs.Request) {
 			r.Tasks[1].Limits = &eval.LimitsSpec{MemoryBytes: &tiny}
 		},
