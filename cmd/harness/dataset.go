@@ -166,7 +166,7 @@ lists from gold and unpatched runs in them, recorded as frozen in each row.` + d
   harness dataset import multimodal.jsonl --pictures -o multimodal.parquet`,
 		Args: exactArgs("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Source, o.Session, o.JSON = args[0], c.cfg, c.json
+			o.Source, o.Session = args[0], c.cfg
 			switch from {
 			case "":
 				if flag := firstChanged(cmd, "verified", "no-freeze", "runs", "base"); flag != "" {
