@@ -11,6 +11,7 @@ import (
 
 	"harness/datasets/internal/source"
 	"harness/datasets/internal/strictjson"
+	"harness/datasets/internal/tree"
 	"harness/eval"
 )
 
@@ -138,7 +139,7 @@ func read(ctx context.Context, path string, opts Options, tolerant bool) (*loade
 	for _, file := range loc.files {
 		l.ds.Path, l.rows = file, 0
 		if err := l.readLocation(ctx, loc); err != nil {
-			if !tolerant || ctx.Err() != nil || errors.As(err, new(*FamilyError)) {
+			if !tolerant || ctx.Err() != nil || errors.As(err, new(*FamilyError)) || errors.Is(err, tree.ErrNoSplit) {
 				return nil, err
 			}
 			l.damage(err)

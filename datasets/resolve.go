@@ -29,7 +29,7 @@ func resolve(path string, opts Options) (location, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return location{}, fmt.Errorf("load dataset: %s does not exist; give a %s file (.gz and .zst too), a directory with one, or an address (hf://org/name, s3://bucket/prefix): %w", path, knownNames, os.ErrNotExist)
+			return location{}, absent(path)
 		}
 		return location{}, fmt.Errorf("load dataset: %w", err)
 	}
@@ -40,6 +40,10 @@ func resolve(path string, opts Options) (location, error) {
 		return resolveDir(path, opts.Split)
 	}
 	return resolveFile(path, opts.Split)
+}
+
+func absent(path string) error {
+	return fmt.Errorf("load dataset: %s does not exist; give a %s file (.gz and .zst too), a directory with one, the name of an imported dataset, or an address (hf://org/name, s3://bucket/prefix): %w", path, knownNames, os.ErrNotExist)
 }
 
 func resolveFile(path, split string) (location, error) {
@@ -155,6 +159,9 @@ func fileNames(prefix string, entries []os.DirEntry) []string {
 // Splits names the splits that the folder at path holds, without reading them.
 func Splits(path string) ([]string, error) {
 	entries, err := os.ReadDir(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, absent(path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list dataset: %w", err)
 	}

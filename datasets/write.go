@@ -46,15 +46,24 @@ func WriteParquet(w io.Writer, ds *Dataset) error {
 	return writeParquet(w, &Dataset{Name: ds.Name, Split: ds.Split, Source: ds.Source, Digest: digest, Tasks: ds.Tasks})
 }
 
+// CheckFileName refuses names of files that WriteFile has no form for.
+func CheckFileName(path string) error {
+	n := source.ParseName(path)
+	if n.Format != source.JSONL && n.Format != source.Parquet || n.Format == source.Parquet && n.Compression != "" {
+		return fmt.Errorf("write dataset %s: name the file .jsonl, .jsonl.gz, .jsonl.zst or .parquet", path)
+	}
+	return nil
+}
+
 // WriteFile stores ds as path says: .jsonl (also .gz, .zst) or .parquet. The
 // file is written beside its place, opened again and compared by digest, and
 // only then takes the name, so a file of that name is always whole; one that
 // was there is replaced.
 func WriteFile(ctx context.Context, path string, ds *Dataset) (err error) {
-	n := source.ParseName(path)
-	if n.Format != source.JSONL && n.Format != source.Parquet || n.Format == source.Parquet && n.Compression != "" {
-		return fmt.Errorf("write dataset %s: name the file .jsonl, .jsonl.gz, .jsonl.zst or .parquet", path)
+	if err := CheckFileName(path); err != nil {
+		return err
 	}
+	n := source.ParseName(path)
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("write dataset %s: %w", path, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"harness/datasets"
+	"harness/eval"
 	"harness/internal/cli"
 	"harness/internal/escape"
 	"harness/internal/evalrun"
@@ -57,15 +58,7 @@ func (c *command) datasetShowCmd() *cobra.Command {
 				return c.app.JSON(tasks)
 			}
 			if len(ids) == 1 && len(tasks) == 1 {
-				t := tasks[0]
-				for _, part := range [][2]string{
-					{"task", t.InstanceID}, {"repo", t.Repo + " at " + t.BaseCommit}, {"image", t.Image},
-					{"log parser", t.LogParser}, {"FAIL_TO_PASS", strings.Join(t.FailToPass, "\n")},
-					{"PASS_TO_PASS", fmt.Sprintf("%d tests", len(t.PassToPass))},
-					{"problem", t.ProblemStatement}, {"gold patch", t.Patch}, {"test patch", t.TestPatch},
-				} {
-					fmt.Fprintf(c.app.Out, "%s:\n%s\n\n", part[0], escape.TerminalLines(part[1]))
-				}
+				c.showTask(&tasks[0])
 				return nil
 			}
 			repos := map[string]int{}
@@ -88,6 +81,36 @@ func (c *command) datasetShowCmd() *cobra.Command {
 	cmd.Flags().StringVar(&filter, "filter", "", "only tasks for which this `expression` holds")
 	datasetFlags(cmd, &split, &family)
 	return cmd
+}
+
+// showTask leaves out what the task does not have.
+func (c *command) showTask(t *eval.Task) {
+	repo := t.Repo
+	if t.BaseCommit != "" {
+		repo += " at " + t.BaseCommit
+	}
+	var solution string
+	if t.Solution != nil {
+		solution = t.Solution.Script
+	}
+	var files []string
+	for _, f := range t.Files {
+		files = append(files, fmt.Sprintf("%s (%s)", f.Path, cli.Count(len(f.Data), "byte")))
+	}
+	var passing string
+	if len(t.PassToPass) > 0 {
+		passing = cli.Count(len(t.PassToPass), "test")
+	}
+	for _, part := range [][2]string{
+		{"task", t.InstanceID}, {"family", t.Family}, {"repo", repo}, {"image", t.Image},
+		{"log parser", t.LogParser}, {"FAIL_TO_PASS", strings.Join(t.FailToPass, "\n")}, {"PASS_TO_PASS", passing},
+		{"files", strings.Join(files, "\n")}, {"problem", t.ProblemStatement},
+		{"gold patch", t.Patch}, {"solution", solution}, {"test patch", t.TestPatch}, {"eval script", t.EvalScript},
+	} {
+		if part[1] != "" {
+			fmt.Fprintf(c.app.Out, "%s:\n%s\n\n", part[0], escape.TerminalLines(part[1]))
+		}
+	}
 }
 
 func (c *command) datasetValidateCmd() *cobra.Command {
@@ -166,7 +189,7 @@ lists from gold and unpatched runs in them, recorded as frozen in each row.` + d
   harness dataset import multimodal.jsonl --pictures -o multimodal.parquet`,
 		Args: exactArgs("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Source, o.Session = args[0], c.cfg
+			o.Source, o.Session, o.JSON = args[0], c.cfg, c.json
 			switch from {
 			case "":
 				if flag := firstChanged(cmd, "verified", "no-freeze", "runs", "base"); flag != "" {

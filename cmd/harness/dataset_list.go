@@ -101,6 +101,9 @@ func (c *command) listSplits(ctx context.Context, given string) error {
 			files, size = fmt.Sprint(len(i.Files)), cli.Size(i.Bytes)
 		}
 		where := i.Address
+		if !fetch.IsAddress(where) {
+			where += " --split " + i.Split
+		}
 		if i.Problem != "" {
 			where = i.Problem
 		}

@@ -53,6 +53,8 @@ func Parse(raw string) (Address, error) {
 	switch {
 	case !found:
 		return Address{}, refuse(raw, "it is no address; write hf://org/name or s3://bucket/prefix")
+	case scheme == schemeS3 && strings.Trim(strings.SplitN(rest, "?", 2)[0], "/") == "":
+		return Address{}, refuse(raw, "want s3://bucket/prefix")
 	case scheme == schemeS3:
 		return Address{Scheme: schemeS3, raw: raw}, nil
 	case scheme == "https" && strings.HasPrefix(rest, "huggingface.co/datasets/"):

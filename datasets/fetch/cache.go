@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha1" //nolint:gosec // it is how git names content, and the hub names small files so
 	"crypto/sha256"
 	"encoding/hex"
@@ -222,7 +223,7 @@ func (f *Fetcher) link(path, sum string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write to the cache: %w", err)
 	}
-	tmp := fmt.Sprintf("%s.tmp-%d", path, os.Getpid())
+	tmp := path + ".tmp-" + rand.Text()
 	if err := os.Symlink(target, tmp); err != nil {
 		return fmt.Errorf("write to the cache: %w", err)
 	}

@@ -88,8 +88,6 @@ func pictureFault(address string, err error) error {
 		return refuse(address, "the server answers %d %s", status.code, http.StatusText(status.code))
 	case errors.As(err, &refused):
 		return refuse(address, "%v", refused)
-	case hopeless(err):
-		return refuse(address, "%v", err)
 	}
 	return fmt.Errorf("fetch %s: %w", address, err)
 }

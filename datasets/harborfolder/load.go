@@ -66,7 +66,7 @@ func tasksOf(f *tree.Folder) (dir string, names []string, err error) {
 // wrong with it. There are no splits.
 func Load(ctx context.Context, dir string, opts tree.Options, add func(tree.Loaded) error) error {
 	if opts.Split != "" {
-		return fmt.Errorf("there is no split %q: folders of Harbor tasks have none", opts.Split)
+		return fmt.Errorf("%w %q: folders of Harbor tasks have none; leave --split out", tree.ErrNoSplit, opts.Split)
 	}
 	limit := opts.MaxBytes
 	if limit <= 0 {

@@ -94,7 +94,7 @@ func Load(ctx context.Context, dir string, opts tree.Options, add func(tree.Load
 		}
 	}
 	if !found && len(ids) > 0 {
-		return fmt.Errorf("no task is of split %q; there is %s", opts.Split, list(seen))
+		return fmt.Errorf("%w %q; there is %s", tree.ErrNoSplit, opts.Split, list(seen))
 	}
 	return nil
 }

@@ -188,8 +188,8 @@ func TestSplits(t *testing.T) {
 	}
 	for split, want := range map[string]string{
 		"": "a b", "dev": "a", "test": "b", "deprecated": "c", "Set": "a b c", "Set_Lite": "a", "Set/test": "b", "Set_Lite/dev": "a",
-		"train":         `no task is of split "train"; there is Set, Set/deprecated, Set/dev, Set/test, Set_Lite, Set_Lite/dev, deprecated, dev, test`,
-		"Set_Lite/test": "no task is of split",
+		"train":         `there is no split "train"; there is Set, Set/deprecated, Set/dev, Set/test, Set_Lite, Set_Lite/dev, deprecated, dev, test`,
+		"Set_Lite/test": "there is no split",
 	} {
 		all, err := load(t, dir, split)
 		var got []string

@@ -67,6 +67,9 @@ func ListDataset(ctx context.Context, app *cli.App, cfg session.Config, given st
 		return items, addressError(err)
 	}
 	path := DatasetPath(cfg, given)
+	if st, err := os.Stat(path); err == nil && !st.IsDir() {
+		return nil, cli.Usage("%s is a file, and holds one split; `harness dataset show` lists its tasks", given)
+	}
 	names, err := datasets.Splits(path)
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
@@ -128,6 +131,7 @@ func datasetError(ctx context.Context, err error) error {
 // ImportOptions of Import and ImportReleasePinned.
 type ImportOptions struct {
 	Session session.Config
+	JSON    bool
 	Source  string
 	Split   string
 	Family  string // "" finds it out
@@ -148,6 +152,11 @@ type ImportOptions struct {
 // Import writes a dataset in its canonical form. A dataset with a problem is not
 // imported, and a file takes its name only when it is whole.
 func Import(ctx context.Context, app *cli.App, o ImportOptions) error {
+	if o.Out != "" {
+		if err := datasets.CheckFileName(o.Out); err != nil {
+			return &cli.UsageError{Err: err}
+		}
+	}
 	ds, err := LoadDataset(ctx, app, o.Session, o.Source, datasets.Options{Name: o.Name, Split: o.Split, Family: o.Family})
 	if err != nil {
 		return err
@@ -176,6 +185,9 @@ func Import(ctx context.Context, app *cli.App, o ImportOptions) error {
 	digest, err := datasets.Digest(ds.Tasks)
 	if err != nil {
 		return err
+	}
+	if o.JSON {
+		return app.JSON(map[string]any{"dataset": ds.Name, "tasks": len(ds.Tasks), "digest": digest, "path": out, "source": ds.Source})
 	}
 	app.Note("%s written to %s, digest %s", cli.Count(len(ds.Tasks), "task"), out, digest)
 	return nil

@@ -44,7 +44,7 @@ func fetchPictures(ctx context.Context, app *cli.App, f *fetch.Fetcher, tasks []
 				continue
 			}
 			if err != nil {
-				return err
+				return fmt.Errorf("task %s: picture %s: %w", t.InstanceID, a.Path, err)
 			}
 			count++
 			if total += p.Size; total > maxPictures {

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"errors"
 	"fmt"
 
 	"harness/eval"
@@ -38,6 +39,9 @@ type Loaded struct {
 	File     string // the file that describes it
 	Problems []Problem
 }
+
+// ErrNoSplit: the folder has no tasks of the split that was asked for.
+var ErrNoSplit = errors.New("there is no split")
 
 // Options of the packages that load folders of tasks.
 type Options struct {
