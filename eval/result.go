@@ -23,7 +23,7 @@ type TrialResult struct {
 	Tests    []TestResult `json:"tests,omitempty"`
 	Scores   Scores       `json:"scores"`
 	Counts   TestCounts   `json:"counts"`
-	// Coverage is of the run's own rules; nil when no log was read, or by a parser that can't tell.
+	// Coverage is of the run's own rules; nil when there was nothing to read, or the parser can't tell.
 	Coverage *LogCoverage `json:"coverage,omitempty"`
 
 	Patch  PatchFacts `json:"patch"`

@@ -134,14 +134,31 @@ func gradeError(err error) error {
 	return err
 }
 
-// logOpener opens the log as often as grading reads it; standard input is spooled.
+// logOpener opens the log as often as grading reads it; what can be read only
+// once, such as standard input or another pipe, is spooled.
 func (c *command) logOpener(path string) (func() (io.ReadCloser, error), error) {
-	if path != "-" {
-		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("read log: %w", err)
-		}
+	if path == "-" {
+		return spool(c.app.In)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read log: %w", err)
+	case info.IsDir():
+		return nil, fmt.Errorf("read log: %s is a folder; give the log's file", path)
+	case info.Mode().IsRegular():
 		return func() (io.ReadCloser, error) { return os.Open(path) }, nil
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	defer f.Close()
+	return spool(f)
+}
+
+// spool keeps a stream in a temporary file.
+func spool(r io.Reader) (func() (io.ReadCloser, error), error) {
 	f, err := os.CreateTemp("", "harness-grade-*")
 	if err != nil {
 		return nil, fmt.Errorf("spool log: %w", err)
@@ -150,7 +167,7 @@ func (c *command) logOpener(path string) (func() (io.ReadCloser, error), error) 
 	if err := os.Remove(f.Name()); err != nil {
 		return nil, fmt.Errorf("spool log: %w", err)
 	}
-	n, err := io.Copy(f, c.app.In)
+	n, err := io.Copy(f, r)
 	if err != nil {
 		return nil, fmt.Errorf("spool log: %w", err)
 	}

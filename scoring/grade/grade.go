@@ -34,7 +34,7 @@ type Result struct {
 	Counts     eval.TestCounts
 	// StatusMap is what the log was graded by: empty when it is not gradable.
 	StatusMap *logparse.StatusMap
-	// Coverage is nil when no log was read, or by a parser that can't tell.
+	// Coverage is nil when there was nothing to read, or the parser can't tell.
 	Coverage *eval.LogCoverage
 }
 
@@ -160,7 +160,7 @@ func (g *grading) read() (reading, error) {
 
 // noteReading keeps what people should know of how the log was read.
 func (g *grading) noteReading(got reading) {
-	if c := got.coverage; c != nil {
+	if c := got.coverage; c != nil && c.Lines > 0 {
 		g.res.Coverage = &eval.LogCoverage{
 			Lines: c.Lines, Bytes: c.Bytes, UnplacedLines: c.UnplacedLines, UnplacedBytes: c.UnplacedBytes,
 		}
