@@ -3,6 +3,8 @@ package logparse_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -103,5 +105,56 @@ func TestCoverage(t *testing.T) {
 	res, err := p.Parse(bytes.NewReader(log), logparse.Options{})
 	if err != nil || res.Coverage.Bytes != int64(len(log)) || res.Coverage.UnplacedBytes != 3*logparse.MaxLine+1 {
 		t.Errorf("a long line: %+v, %v", res.Coverage, err)
+	}
+}
+
+// What a line costs does not grow with what stood before it, nor by the square of
+// its length: these logs would not be read in minutes, or take gigabytes, if it did.
+func TestCostIsLinear(t *testing.T) {
+	const size, most = 1 << 19, 1500 // bytes, and bytes allocated for each
+	heading := strings.Repeat("h", 2000)
+	var headings strings.Builder
+	for i := range 64 {
+		headings.WriteString(strings.Repeat(" ", i+1) + heading + "\n")
+	}
+	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
+	for _, tt := range []struct{ parser, log string }{
+		{"tap", "ok 1 " + strings.Repeat("#", size/2) + strings.Repeat("\v", size/2)},
+		{"parse_log_karma", "Starting browser\n" + headings.String() + fill(strings.Repeat(" ", 64)+"✔ x\n")},
+		{"rebench2/parse_log_js_3", strings.Repeat("ok 1 - "+heading+" {\n", 64) + fill("ok 1 - x\n")},
+		{"parse_log_p5js", strings.Repeat("<a>", size/6) + strings.Repeat("</a>", size/8)},
+		{"parse_log_doctest", "<doctest>" + strings.Repeat(`<TestCase name="a">`, 95) + fill("<SubCase/>") + strings.Repeat("</TestCase>", 95) + "</doctest>"},
+		{"rebench2/parse_log_haskell_v2", "Failures:\n1) " + fill(",")},
+	} {
+		p, _ := logparse.Lookup(tt.parser)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := p.Parse(strings.NewReader(tt.log), optionsFor(tt.parser)); err != nil {
+			t.Errorf("%s: %v", tt.parser, err)
+		}
+		runtime.ReadMemStats(&after)
+		if n := (after.TotalAlloc - before.TotalAlloc) / uint64(len(tt.log)); n > most {
+			t.Errorf("%s: %d bytes were allocated for each byte of the log, want at most %d", tt.parser, n, most)
+		}
+	}
+}
+
+// A document whose elements or attributes have no end is none, before it takes
+// more memory than it has bytes.
+func TestXMLBounds(t *testing.T) {
+	p, _ := logparse.Lookup("rebench2/parse_combined_test_reports")
+	for _, tt := range []struct {
+		deep, attributes, want int
+	}{{1, 2, 1}, {90, 2, 1}, {101, 2, 0}, {1, 1000, 1}, {1, 1001, 0}} {
+		var attributes strings.Builder
+		for i := range tt.attributes - 1 {
+			fmt.Fprintf(&attributes, ` a%d='"='`, i)
+		}
+		log := `<?xml version="1.0"?><testsuites>` + strings.Repeat("<testsuite>", tt.deep-1) + `<testcase name="a"` + attributes.String() + "/>" +
+			strings.Repeat("</testsuite>", tt.deep-1) + "</testsuites>\n"
+		res, err := p.Parse(strings.NewReader(log), logparse.Options{})
+		if err != nil || res.Tests.Len() != tt.want {
+			t.Errorf("%d elements, %d attributes: %d tests, %v, want %d", tt.deep, tt.attributes, res.Tests.Len(), err, tt.want)
+		}
 	}
 }

@@ -22,17 +22,22 @@ type lineCase struct {
 }
 
 func (l lineCases) parse(in *input) error {
+	return in.eachPrepared(l.need, l.prepare, func(line string) { l.line(in, line) })
+}
+
+// eachPrepared calls f for the lines that have one of some texts, if there are
+// any, and that are not empty after they were prepared; nil takes white space off
+// both ends.
+func (in *input) eachPrepared(need []string, prepare func(string) string, f func(line string)) error {
+	if prepare == nil {
+		prepare = strip
+	}
 	return in.eachPyLine(func(line string) error {
-		if len(l.need) > 0 && !hasAny(line, l.need) {
+		if len(need) > 0 && !hasAny(line, need) {
 			return nil
 		}
-		if l.prepare == nil {
-			line = strip(line)
-		} else {
-			line = l.prepare(line)
-		}
-		if line != "" {
-			l.line(in, line)
+		if line = prepare(line); line != "" {
+			f(line)
 		}
 		return nil
 	})

@@ -104,24 +104,12 @@ type setRule struct {
 
 func (l setLines) parse(in *input) error {
 	sets := newTestSets(in)
-	err := in.eachPyLine(func(line string) error {
-		if len(l.need) > 0 && !hasAny(line, l.need) {
-			return nil
-		}
-		if l.prepare == nil {
-			line = strip(line)
-		} else {
-			line = l.prepare(line)
-		}
-		if line == "" {
-			return nil
-		}
+	err := in.eachPrepared(l.need, l.prepare, func(line string) {
 		for _, r := range l.rules {
 			if m := r.pattern.FindStringSubmatch(line); m != nil {
 				l.result(sets, m[1], r.set)
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return err

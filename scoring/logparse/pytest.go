@@ -66,29 +66,42 @@ func isSkipCount(status, name []byte) bool {
 // parsePytest reads "STATUS name" lines. The status is the log's word as it
 // stands: "FAILED:" and "ERRORS" are kept and later count as no status at all.
 func parsePytest(in *input) error {
+	return in.pytest(asIs, asIs)
+}
+
+// parsePytestOptions is parsePytest for suites whose parameters hold absolute
+// paths, of which only the last part is the same everywhere.
+func parsePytestOptions(in *input) error {
+	return in.pytest(asIs, shortenOption)
+}
+
+// parseMatplotlib is parsePytest with mouse buttons by number: their names
+// depend on the Python version.
+func parseMatplotlib(in *input) error {
+	return in.pytest(numberButtons, asIs)
+}
+
+// pytest reads lines that are prepared first, and names that are rewritten.
+func (in *input) pytest(prepare, rewrite func([]byte) []byte) error {
 	xfail := !in.opt.Dialect.NoXFail
 	return in.eachLine(func(line []byte) error {
-		if statusPrefix(line, xfail) {
+		if line = prepare(line); statusPrefix(line, xfail) {
 			if status, name, ok := pytestLine(line, in.opt.Dialect); ok {
-				in.out.setBytes(name, status)
+				in.out.setBytes(rewrite(name), status)
 			}
 		}
 		return nil
 	})
 }
 
-// parsePytestOptions is parsePytest for suites whose parameters hold absolute
-// paths, of which only the last part is the same everywhere.
-func parsePytestOptions(in *input) error {
-	xfail := !in.opt.Dialect.NoXFail
-	return in.eachLine(func(line []byte) error {
-		if statusPrefix(line, xfail) {
-			if status, name, ok := pytestLine(line, in.opt.Dialect); ok {
-				in.out.setBytes(shortenOption(name), status)
-			}
-		}
-		return nil
-	})
+func asIs(b []byte) []byte { return b }
+
+func numberButtons(line []byte) []byte {
+	if !bytes.Contains(line, []byte("MouseButton.")) {
+		return line
+	}
+	line = bytes.ReplaceAll(line, []byte("MouseButton.LEFT"), []byte("1"))
+	return bytes.ReplaceAll(line, []byte("MouseButton.RIGHT"), []byte("3"))
 }
 
 // shortenOption rewrites "main[/a/b/c]" to "main[/c]" and drops what stands
@@ -107,24 +120,6 @@ func shortenOption(name []byte) []byte {
 		option = option[strings.LastIndexByte(option, '/'):]
 	}
 	return []byte(string(name[:open]) + "[" + option + "]")
-}
-
-// parseMatplotlib is parsePytest with mouse buttons by number: their names
-// depend on the Python version.
-func parseMatplotlib(in *input) error {
-	xfail := !in.opt.Dialect.NoXFail
-	return in.eachLine(func(line []byte) error {
-		if bytes.Contains(line, []byte("MouseButton.")) {
-			line = bytes.ReplaceAll(line, []byte("MouseButton.LEFT"), []byte("1"))
-			line = bytes.ReplaceAll(line, []byte("MouseButton.RIGHT"), []byte("3"))
-		}
-		if statusPrefix(line, xfail) {
-			if status, name, ok := pytestLine(line, in.opt.Dialect); ok {
-				in.out.setBytes(name, status)
-			}
-		}
-		return nil
-	})
 }
 
 // parsePytestV2 reads coloured logs and those of old pytest, which put the

@@ -1,5 +1,7 @@
 package logparse
 
+import "strings"
+
 // SWE-rebench V2 names its parsers as SWE-bench does, but several of the same
 // name read other logs, and it has no XFAIL. All of them are therefore here
 // under rebenchPrefix, whatever the official harness has.
@@ -20,40 +22,31 @@ var rebenchDialect = Dialect{
 	Name: "SWE-rebench-V2", CutSummary: true, ShortLinesRaise: true, ShortV2LinesRaise: true, NoXFail: true,
 }
 
-// rebenchParsers lists them in the order of the official table; behind it are
-// functions that rows can name although the table lacks them.
+// rebenchShared are its functions that read a log as SWE-bench's of the same name
+// do, but for the dialect.
+const rebenchShared = "pytest pytest_options pytest_v2 gotest redis jq doctest micropython_test googletest minitest cucumber " +
+	"ruby_unit rspec_transformed_json cargo maven ant calypso chart_js marked p5js jest jest_json vitest karma tap " +
+	"django seaborn sympy matplotlib astroid flask marshmallow pvlib pyvista sqlfluff xarray pydicom requests " +
+	"pylint astropy scikit sphinx"
+
+// rebenchParsers lists those, and then its own.
 func rebenchParsers() []Parser {
-	ps := []Parser{
-		{"parse_log_pytest", "pytest -rA", parsePytest},
-		{"parse_log_pytest_options", "pytest -rA, paths in parameters shortened", parsePytestOptions},
-		{"parse_log_pytest_v2", "pytest -rA or -v, coloured", parsePytestV2},
+	official := make(map[string]Parser)
+	for _, p := range officialParsers() {
+		official[p.Name] = p
+	}
+	var ps []Parser
+	for _, name := range strings.Fields(rebenchShared) {
+		ps = append(ps, official["parse_log_"+name])
+	}
+	ps = append(ps, []Parser{
+		{"parse_log_pydantic", "pytest -rA", parsePytest},
+		{"parse_log_dvc", "pytest -rA", parsePytest},
 		{"parse_log_pytest_nebo", "pytest -v, perhaps of several workers", parsePytestNebo},
 		{"parse_combined_test_reports", "JUnit XML, several documents with testsuites", parseTestReports},
-		{"parse_log_gotest", "go test -v", gotestRule.parse},
-		{"parse_log_redis", "the Tcl runner of redis and valkey", redisRule.parse},
-		{"parse_log_jq", "Automake's PASS: and FAIL: lines", jqRule.parse},
-		{"parse_log_doctest", "doctest (C++) with -s -r=xml", parseDoctest},
-		{"parse_log_micropython_test", "MicroPython's run-tests.py", micropythonRule.parse},
-		{"parse_log_googletest", "GoogleTest", googletestRule.parse},
-		{"parse_log_minitest", "minitest --verbose", minitestRule.parse},
-		{"parse_log_cucumber", "cucumber --format progress", cucumberRule.parse},
-		{"parse_log_ruby_unit", "test-unit --verbose", rubyUnitRule.parse},
-		{"parse_log_rspec_transformed_json", "rspec's JSON as \"name - passed\" lines", rspecRule.parse},
-		{"parse_log_cargo", "cargo test", cargoRule.parse},
 		{"parse_log_phpunit", "phpunit --testdox, times taken off", parseRebenchPHPUnit},
-		{"parse_log_maven", "mvn test, one call a test, traced", parseMaven},
-		{"parse_log_ant", "ant with the junit task", antRule.parse},
 		{"parse_log_gradle_custom", "gradle test with results logged, times taken off", rebenchGradleRule.parse},
-		{"parse_log_calypso", "jest --verbose, traced", parseCalypso},
-		{"parse_log_chart_js", "karma's dots reporter, failures only", parseChartJS},
-		{"parse_log_marked", "jasmine, failures only", markedRule.parse},
-		{"parse_log_p5js", "mocha, failures only", parseP5JS},
 		{"parse_log_react_pdf", "jest, by file", rebenchJestFiles.parse},
-		{"parse_log_jest", "jest --verbose", jestRule.parse},
-		{"parse_log_jest_json", "jest's JSON as \"[PASSED] name\" lines", jestJSONRule.parse},
-		{"parse_log_vitest", "vitest --reporter=verbose", vitestRule.parse},
-		{"parse_log_karma", "karma's mocha reporter", parseKarma},
-		{"parse_log_tap", "TAP", tapRule.parse},
 		{"parse_log_elixir", "ExUnit --trace", elixirCases.parse},
 		{"parse_log_ruby_v1", "minitest, one suite a heading", parseRubyV1},
 		{"parse_log_cpp", "pytest -v, names without their file", parseCpp},
@@ -100,21 +93,7 @@ func rebenchParsers() []Parser {
 		{"parse_log_kotlin_junit", "Surefire, by class", parseKotlinJUnit},
 		{"parse_log_swift", "XCTest", swiftCases.parse},
 		{"parse_log_csharp", "dotnet test", csharpCases.parse},
-
-		{"parse_log_django", "Django's runtests.py --verbosity 2", parseDjango},
-		{"parse_log_seaborn", "pytest --no-header -rA", parseSeaborn},
-		{"parse_log_sympy", "sympy's bin/test -C --verbose", parseSympy},
-		{"parse_log_matplotlib", "pytest -rA, mouse buttons by number", parseMatplotlib},
-	}
-	for _, alias := range []string{"astroid", "flask", "marshmallow", "pvlib", "pyvista", "sqlfluff", "xarray", "pydantic", "dvc"} {
-		ps = append(ps, Parser{"parse_log_" + alias, "pytest -rA", parsePytest})
-	}
-	for _, alias := range []string{"pydicom", "requests", "pylint"} {
-		ps = append(ps, Parser{"parse_log_" + alias, "pytest -rA, paths in parameters shortened", parsePytestOptions})
-	}
-	for _, alias := range []string{"astropy", "scikit", "sphinx"} {
-		ps = append(ps, Parser{"parse_log_" + alias, "pytest -rA or -v, coloured", parsePytestV2})
-	}
+	}...)
 	for i := range ps {
 		run := ps[i].run
 		ps[i].Name = rebenchPrefix + ps[i].Name
