@@ -11,6 +11,7 @@ import (
 
 	"harness/eval"
 	"harness/scoring/grade"
+	"harness/scoring/logparse"
 )
 
 // Whatever a log holds, every profile ends it in one outcome that its lists and
@@ -52,6 +53,9 @@ func FuzzGrade(f *testing.F) {
 			if err := sound(res); err != nil {
 				t.Errorf("%s: %v\n%s", p.Name, err, document(t, res))
 			}
+			if err := seen(res, tk); p.Name == "strict" && err != nil {
+				t.Errorf("strict: %v\n%s", err, document(t, res))
+			}
 		}
 	})
 }
@@ -63,6 +67,30 @@ func document(t *testing.T, res grade.Result) string {
 		t.Fatal(err)
 	}
 	return string(doc)
+}
+
+// seen checks that every test to fix of a resolved trial was reported as passed,
+// and none as failed.
+func seen(res grade.Result, t *eval.Task) error {
+	if !res.Verdict.Resolved || t.EvalType == eval.EvalFailOnly {
+		return nil
+	}
+	for _, name := range t.FailToPass {
+		name = logparse.StripTimes(name)
+		status, ok := res.StatusMap.Worst(name)
+		if !ok {
+			// It was cut: some name that begins with it.
+			for n := range res.StatusMap.All() {
+				if s, _ := res.StatusMap.Worst(n); strings.HasPrefix(n, name) && strings.Contains(name, "[") && s == logparse.Passed {
+					status = s
+				}
+			}
+		}
+		if status != logparse.Passed {
+			return fmt.Errorf("%q was not seen to pass", name)
+		}
+	}
+	return nil
 }
 
 // sound checks that the parts of a result agree.

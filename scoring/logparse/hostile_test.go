@@ -7,27 +7,29 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"harness/scoring/logparse"
 )
 
 // hostileLogs are small logs of the kinds that tests and candidates print.
 var hostileLogs = map[string]string{
-	"empty":            "",
-	"blank lines":      "\n\n \n\t\n",
-	"no line end":      "PASSED",
-	"NUL":              "PASSED a\x00b\n\x00\x00\nok 1 - \x00\n{\"name\":\"\x00\"}\n<testcase name=\"\x00\"/>\n",
-	"not UTF-8":        "PASSED caf\xc3\n\xff\xfe\xfd\nok 1 - \xed\xa0\x80\n\xe2\x80 ✔ x\n<testsuite><testcase name=\"\xf0\x9f\"/></testsuite>\n{\"nodeid\":\"\xff\",\"outcome\":\"passed\"}\n",
-	"progress":         "  1%\r  2%\r 99%\rPASSED a\rok 1 - a\r\n\r\r\n✓ a\r",
-	"ANSI":             "\x1b[32mPASSED\x1b[0m a\n\x1b]0;title\x07ok 1 - a\n\x1b[2K\x1b[1A✔ b\x1b[0m\n\x1b[\x1b[31m\n",
-	"python's breaks":  "a\v\f\x1c\x1d\x1e\u0085\u2028\u2029PASSED b\n✔ c\u2028✘ d\n",
-	"only marks":       "✔\n✘\n✓ \n - \n1)\nok\nnot ok\nPASSED\nFAILED \nERROR:\nFAIL:\n--- PASS:\n[OK]\n[ok]: \n{\n[\n<\n",
-	"open documents":   `<?xml version="1.0"?><testsuites><testsuite><testcase name="a"><failure>` + "\n" + `{"results":{"tests":[{"name":"a","status":`,
-	"deep documents":   strings.Repeat("<testsuite>", 3000) + "\n" + strings.Repeat(`{"a":[`, 3000) + "\n" + strings.Repeat("<doctest>", 3000) + "</doctest>\n",
-	"entities":         `<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;">]><testsuite><testcase name="&c;"/></testsuite>` + "\n",
-	"deep indentation": strings.Repeat(" ", 70000) + "x\n" + strings.Repeat(" ", 60000) + "✔ y\n  z\n",
-	"many suites":      strings.Repeat("Starting browser\n", 1) + nested(300),
-	"numbers":          "Tests run: 99999999999999999999999999, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 1 s - in a.B\nok 99999999999999999999 - a\nTest Summary: | Pass\na | 99999999999999999999 99999999999999999999\n",
+	"empty":             "",
+	"blank lines":       "\n\n \n\t\n",
+	"no line end":       "PASSED",
+	"NUL":               "PASSED a\x00b\n\x00\x00\nok 1 - \x00\n{\"name\":\"\x00\"}\n<testcase name=\"\x00\"/>\n",
+	"not UTF-8":         "PASSED caf\xc3\n\xff\xfe\xfd\nok 1 - \xed\xa0\x80\n\xe2\x80 ✔ x\n<testsuite><testcase name=\"\xf0\x9f\"/></testsuite>\n{\"nodeid\":\"\xff\",\"outcome\":\"passed\"}\n",
+	"progress":          "  1%\r  2%\r 99%\rPASSED a\rok 1 - a\r\n\r\r\n✓ a\r",
+	"ANSI":              "\x1b[32mPASSED\x1b[0m a\n\x1b]0;title\x07ok 1 - a\n\x1b[2K\x1b[1A✔ b\x1b[0m\n\x1b[\x1b[31m\n",
+	"python's breaks":   "a\v\f\x1c\x1d\x1e\u0085\u2028\u2029PASSED b\n✔ c\u2028✘ d\n",
+	"only marks":        "✔\n✘\n✓ \n - \n1)\nok\nnot ok\nPASSED\nFAILED \nERROR:\nFAIL:\n--- PASS:\n[OK]\n[ok]: \n{\n[\n<\n",
+	"open documents":    `<?xml version="1.0"?><testsuites><testsuite><testcase name="a"><failure>` + "\n" + `{"results":{"tests":[{"name":"a","status":`,
+	"deep documents":    strings.Repeat("<testsuite>", 3000) + "\n" + strings.Repeat(`{"a":[`, 3000) + "\n" + strings.Repeat("<doctest>", 3000) + "</doctest>\n",
+	"entities":          `<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;">]><testsuite><testcase name="&c;"/></testsuite>` + "\n",
+	"deep indentation":  strings.Repeat(" ", 70000) + "x\n" + strings.Repeat(" ", 60000) + "✔ y\n  z\n",
+	"many suites":       strings.Repeat("Starting browser\n", 1) + nested(300),
+	"cut in characters": "PASSED" + strings.Repeat("é", 1<<10) + " a\n# Subtest: " + strings.Repeat("é", 5000) + "\n    ok 1 - " + strings.Repeat("\xff", 9000) + "\n",
+	"numbers":           "Tests run: 99999999999999999999999999, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 1 s - in a.B\nok 99999999999999999999 - a\nTest Summary: | Pass\na | 99999999999999999999 99999999999999999999\n",
 }
 
 // nested is a heading in each column up to n, and a test below them.
@@ -51,9 +53,12 @@ func TestHostileLogs(t *testing.T) {
 			if msg := coverageFault(res.Coverage, int64(len(log))); msg != "" {
 				t.Errorf("%s, %s: %s", p.Name, name, msg)
 			}
-			for n := range res.Tests.All() {
-				if len(n) > logparse.MaxName {
-					t.Errorf("%s, %s: a name of %d bytes", p.Name, name, len(n))
+			for n, s := range res.Tests.All() {
+				if len(n) > logparse.MaxName || len(s) > logparse.MaxStatus {
+					t.Errorf("%s, %s: a name of %d bytes, a status of %d", p.Name, name, len(n), len(s))
+				}
+				if !utf8.ValidString(n) || !utf8.ValidString(s) {
+					t.Errorf("%s, %s: %q, %q is no text", p.Name, name, n, s)
 				}
 			}
 		}
