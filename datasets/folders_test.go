@@ -102,6 +102,23 @@ func TestFolderRunnable(t *testing.T) {
 	}
 }
 
+// What is wrong with a folder as a whole is told once, on one line, whatever its
+// files are called.
+func TestFolderProblemsAreLines(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a\nb: c")
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "tasks"), 0o755), os.WriteFile(filepath.Join(dir, "sweb.yaml"), []byte("splits: [\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	_, problems, err := datasets.Validate(t.Context(), dir, datasets.Options{})
+	if err != nil || len(problems) != 1 {
+		t.Fatalf("%v, %v", problems, err)
+	}
+	text := problems[0].String()
+	if problems[0].File != filepath.Join(dir, "sweb.yaml") || strings.Contains(text, "\n") || strings.Count(text, "sweb.yaml") != 1 || !strings.HasSuffix(text, "; correct the file") {
+		t.Errorf("problem is %s", text)
+	}
+}
+
 // A file called dataset.* is the dataset, whatever stands beside it.
 func TestDatasetFileBesideTasks(t *testing.T) {
 	dir := taskFolder(t, map[string]string{"a": offline})

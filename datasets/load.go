@@ -203,6 +203,11 @@ func (l *loader) readFile(ctx context.Context) error {
 
 // damage notes why a file can't be read on.
 func (l *loader) damage(err error) {
+	if p := (*tree.Problem)(nil); errors.As(err, &p) {
+		l.ds.Path = p.File
+		l.problem(position{line: p.Line}, "", rowProblem{field: p.Field, reason: p.Reason, fix: p.Fix})
+		return
+	}
 	reason := strings.TrimPrefix(err.Error(), "load dataset "+l.ds.Path+": ")
 	if l.rows > 0 && !errors.Is(err, ErrDigest) {
 		reason = fmt.Sprintf("behind row %d it can't be read: %s", l.rows, reason)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -21,7 +22,7 @@ type Problem struct {
 
 func (p Problem) String() string {
 	var b strings.Builder
-	b.WriteString(p.File)
+	b.WriteString(quoteName(p.File))
 	switch {
 	case p.Line > 0:
 		fmt.Fprintf(&b, ":%d", p.Line)
@@ -98,6 +99,15 @@ func quote(s string) string {
 		s = s[:cut] + "..."
 	}
 	return strconv.Quote(s)
+}
+
+// quoteName leaves names of files as they are, unless they could be taken for
+// more than one line.
+func quoteName(s string) string {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return strconv.Quote(s)
+	}
+	return s
 }
 
 // quoteID leaves ordinary ids as they are: whole, without quotes.

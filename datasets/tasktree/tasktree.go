@@ -93,6 +93,9 @@ func Load(ctx context.Context, dir string, opts tree.Options, add func(tree.Load
 			return err
 		}
 	}
+	if !found && len(ids) > 0 && opts.Split == "" {
+		return fmt.Errorf("none of its tasks is of a split that %s publishes; there is %s: choose with --split", configFile, list(seen))
+	}
 	if !found && len(ids) > 0 {
 		return fmt.Errorf("%w %q; there is %s", tree.ErrNoSplit, opts.Split, list(seen))
 	}

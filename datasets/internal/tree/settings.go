@@ -13,12 +13,33 @@ import (
 )
 
 // Both decoders bound how deep values nest, and the YAML one how often aliases
-// are followed: a file of settings can't exhaust stack or memory.
+// are followed: a file of settings can't exhaust stack or memory. They compare each
+// key with those before it, so the number of keys is bounded here.
+const (
+	maxYAMLMarks = 10_000
+	maxTOMLMarks = 2_000
+)
+
+// settings reads a file with at most that many of the characters that keys come with.
+func (f *Folder) settings(name, marks string, most int) (string, error) {
+	text, err := f.Text(name, MaxConfigBytes)
+	if err != nil {
+		return "", err
+	}
+	n := 0
+	for _, mark := range marks {
+		n += strings.Count(text, string(mark))
+	}
+	if n > most {
+		return "", &Problem{File: f.Path(name), Reason: fmt.Sprintf("it has %d of the characters %s, at most %d are allowed in settings", n, marks, most), Fix: "leave out what the task does not need"}
+	}
+	return text, nil
+}
 
 // YAML decodes a file of settings. Keys that into does not have are ignored.
 // Errors are *Problem, with the line.
 func (f *Folder) YAML(name string, into any) error {
-	text, err := f.Text(name, MaxConfigBytes)
+	text, err := f.settings(name, ":,?", maxYAMLMarks)
 	if err != nil {
 		return err
 	}
@@ -51,7 +72,7 @@ var (
 // TOML decodes a file of settings. Keys that into does not have are returned as
 // warnings. Errors are *Problem, with the line.
 func (f *Folder) TOML(name string, into any) ([]Problem, error) {
-	text, err := f.Text(name, MaxConfigBytes)
+	text, err := f.settings(name, "=[", maxTOMLMarks)
 	if err != nil {
 		return nil, err
 	}
