@@ -199,7 +199,7 @@ var (
 // that a test can print voids a trial or makes up for a test.
 var strictRules = Rules{
 	Name:        strictName,
-	Dialect:     logparse.V5,
+	Dialect:     logparse.Ours,
 	Markers:     true,
 	OneMarker:   true,
 	Complete:    true,

@@ -42,7 +42,8 @@ func nested(n int) string {
 }
 
 // Every parser reads whatever a log holds: it may find nothing or say what the
-// official one raises, but it does neither fail nor lose count.
+// official one raises, but it does neither fail nor lose count. Our own dialect
+// goes on where that raises.
 func TestHostileLogs(t *testing.T) {
 	for _, p := range logparse.Builtin() {
 		for name, log := range hostileLogs {
@@ -52,6 +53,11 @@ func TestHostileLogs(t *testing.T) {
 			}
 			if msg := coverageFault(res.Coverage, int64(len(log))); msg != "" {
 				t.Errorf("%s, %s: %s", p.Name, name, msg)
+			}
+			ours := optionsFor(p.Name)
+			ours.Dialect = logparse.Ours
+			if _, err := p.Parse(logparse.TextMode(strings.NewReader(log)), ours); err != nil {
+				t.Errorf("%s, %s: our dialect stops: %v", p.Name, name, err)
 			}
 			for n, s := range res.Tests.All() {
 				if len(n) > logparse.MaxName || len(s) > logparse.MaxStatus {

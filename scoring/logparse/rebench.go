@@ -98,7 +98,9 @@ func rebenchParsers() []Parser {
 		run := ps[i].run
 		ps[i].Name = rebenchPrefix + ps[i].Name
 		ps[i].run = func(in *input) error {
+			goesOn := in.opt.Dialect.GoesOn
 			in.opt.Dialect = rebenchDialect
+			in.opt.Dialect.GoesOn = goesOn
 			return run(in)
 		}
 	}

@@ -119,14 +119,14 @@ func parseKarma(in *input) error {
 			return nil
 		}
 		in.place()
-		n := utf8.RuneCountInString(space)
+		last := depth
+		depth = utf8.RuneCountInString(space)
 		switch {
-		case n > depth:
+		case depth > last:
 			suites.enter(name)
-		case n < depth && !suites.leave():
+		case depth < last && !suites.leave():
 			return in.raise("IndexError", "the log leaves more suites than it entered")
 		}
-		depth = n
 		return nil
 	})
 }
