@@ -24,6 +24,24 @@ type choice struct {
 	Patterns []string
 }
 
+// maxCompared bounds the comparing of a card's patterns with files.
+const maxCompared = 10_000_000
+
+// checkCard refuses a card that would take minutes to follow.
+func (l *listing) checkCard(a Address) error {
+	patterns := 0
+	for _, c := range l.Configs {
+		patterns++
+		for _, s := range c.Splits {
+			patterns += len(s.Patterns)
+		}
+	}
+	if patterns > maxCompared/max(1, len(l.Files)) {
+		return refuse(a.raw, "its card has %d patterns for %d files, which is more than are compared", patterns, len(l.Files))
+	}
+	return nil
+}
+
 // trainSplit is that of files for which the card names none.
 const trainSplit = "train"
 
@@ -98,9 +116,19 @@ func patterns(raw json.RawMessage) []string {
 	return nil
 }
 
-// offered returns the splits of a repository: those that its card declares, else
-// those that the names of its files tell.
-func (l *listing) offered() []layout.Split {
+// offered returns the splits of a repository, and the configuration that is meant
+// when none is named.
+func (l *listing) offered() (splits []layout.Split, standard string) {
+	if l.splits == nil {
+		l.splits = l.find()
+		l.standard = standardConfig(l.splits, l.Configs)
+	}
+	return l.splits, l.standard
+}
+
+// find looks for the splits that the card declares, else for those that the names
+// of the files tell.
+func (l *listing) find() []layout.Split {
 	var out []layout.Split
 	for _, c := range l.Configs {
 		dir := strings.Trim(path.Clean("/"+c.Dir), "/")

@@ -23,6 +23,9 @@ type listing struct {
 	Commit  string   `json:"commit"`
 	Files   []entry  `json:"files"`
 	Configs []config `json:"configs,omitempty"`
+
+	splits   []layout.Split // what offered returns; nil when it was not asked yet
+	standard string         // likewise
 }
 
 // entry is one file.
@@ -76,15 +79,21 @@ func (f *Fetcher) fetchHub(ctx context.Context, a Address, split string) (*Resul
 	if err != nil {
 		return nil, err
 	}
+	if err := l.checkCard(a); err != nil {
+		return nil, err
+	}
 	chosen, err := l.choose(a, split)
 	if err != nil {
 		return nil, err
 	}
 	dir := f.snapshot(c, a, l.Commit)
 	files := make([]entry, 0, len(chosen.Files))
+	listed := make(map[string]entry, len(l.Files))
+	for _, e := range l.Files {
+		listed[e.Path] = e
+	}
 	for _, name := range chosen.Files {
-		i := slices.IndexFunc(l.Files, func(e entry) bool { return e.Path == name })
-		files = append(files, l.Files[i])
+		files = append(files, listed[name])
 	}
 	if err := f.checkSize(a, files); err != nil {
 		return nil, err
@@ -107,12 +116,16 @@ func (f *Fetcher) listHub(ctx context.Context, a Address) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := l.checkCard(a); err != nil {
+		return nil, err
+	}
 	sizes := make(map[string]int64, len(l.Files))
 	for _, e := range l.Files {
 		sizes[e.Path] = e.Size
 	}
 	var out []Item
-	for _, s := range l.offered() {
+	splits, _ := l.offered()
+	for _, s := range splits {
 		if a.Path == "" || a.Path == s.Config || a.Path == s.Name || a.Path == s.Config+"/"+s.Name || slices.Contains(s.Files, a.Path) {
 			out = append(out, item(&s, sizes, l.address(a, &s)))
 		}
@@ -219,7 +232,7 @@ func (e *entry) check() error {
 // choose finds the split that the address and split mean together. Which is
 // meant is never guessed.
 func (l *listing) choose(a Address, split string) (*layout.Split, error) {
-	splits := l.offered()
+	splits, standard := l.offered()
 	// A file by its path comes first: it is what the form of other tools means.
 	if slices.ContainsFunc(l.Files, func(e entry) bool { return e.Path == a.Path }) {
 		n := source.ParseName(a.Path)
@@ -231,7 +244,6 @@ func (l *listing) choose(a Address, split string) (*layout.Split, error) {
 		}
 		return &layout.Split{Name: split, Files: []string{a.Path}}, nil
 	}
-	standard := standardConfig(splits, l.Configs)
 	var found []layout.Split
 	for _, s := range splits {
 		inConfig := a.Path == s.Config || a.Path == "" && s.Config == standard
@@ -264,7 +276,7 @@ func (l *listing) choose(a Address, split string) (*layout.Split, error) {
 
 // nothing says what there is in place of what was asked for.
 func (l *listing) nothing(a Address) error {
-	splits := l.offered()
+	splits, _ := l.offered()
 	if len(splits) == 0 {
 		return refuse(a.raw, "commit %s has no .jsonl, .json, .csv or .parquet file (datasets that are made by a script are not supported: nothing of a repository is ever run)", l.Commit)
 	}
@@ -298,10 +310,11 @@ func standardConfig(splits []layout.Split, declared []config) string {
 
 // address names a split at the commit that was listed.
 func (l *listing) address(a Address, s *layout.Split) string {
+	_, standard := l.offered()
 	switch {
 	case s.Config == "": // a file by its path
 		return a.pinned(l.Commit, s.Files[0])
-	case s.Config == standardConfig(l.offered(), l.Configs):
+	case s.Config == standard:
 		return a.pinned(l.Commit, s.Name)
 	}
 	return a.pinned(l.Commit, s.Config+"/"+s.Name)

@@ -170,8 +170,10 @@ func join(config, name string, parts []part) Split {
 // Configs returns the names of the configurations among splits, each once.
 func Configs(splits []Split) []string {
 	var out []string
+	seen := make(map[string]bool)
 	for _, s := range splits {
-		if !slices.Contains(out, s.Config) {
+		if !seen[s.Config] {
+			seen[s.Config] = true
 			out = append(out, s.Config)
 		}
 	}
