@@ -87,7 +87,7 @@ func (e *NotRunnableError) Unwrap() error { return e.Why }
 // UnrunnableError lists the tasks that can't be executed, by reason.
 type UnrunnableError struct {
 	Tasks  int          // all that were looked at
-	Groups []Unrunnable // most tasks first; never empty
+	Groups []Unrunnable // never empty
 }
 
 // Unrunnable are tasks that can't be executed for the same reason.
@@ -98,7 +98,15 @@ type Unrunnable struct {
 
 // AllRunnable is nil when each task can be executed, else an *UnrunnableError.
 func AllRunnable(tasks []eval.Task) error {
-	e := &UnrunnableError{Tasks: len(tasks)}
+	if groups := Unrunnables(tasks); len(groups) > 0 {
+		return &UnrunnableError{Tasks: len(tasks), Groups: groups}
+	}
+	return nil
+}
+
+// Unrunnables are the tasks that can't be executed, by reason, most tasks first.
+func Unrunnables(tasks []eval.Task) []Unrunnable {
+	var groups []Unrunnable
 	place := map[string]int{}
 	for i := range tasks {
 		var lack *NotRunnableError
@@ -108,17 +116,14 @@ func AllRunnable(tasks []eval.Task) error {
 		reason := lack.kind()
 		at, ok := place[reason]
 		if !ok {
-			at = len(e.Groups)
+			at = len(groups)
 			place[reason] = at
-			e.Groups = append(e.Groups, Unrunnable{Reason: reason})
+			groups = append(groups, Unrunnable{Reason: reason})
 		}
-		e.Groups[at].IDs = append(e.Groups[at].IDs, lack.InstanceID)
+		groups[at].IDs = append(groups[at].IDs, lack.InstanceID)
 	}
-	if len(e.Groups) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(e.Groups, func(a, b Unrunnable) int { return cmp.Compare(len(b.IDs), len(a.IDs)) })
-	return e
+	slices.SortStableFunc(groups, func(a, b Unrunnable) int { return cmp.Compare(len(b.IDs), len(a.IDs)) })
+	return groups
 }
 
 // IDs are those of all groups.
