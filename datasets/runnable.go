@@ -104,23 +104,33 @@ func AllRunnable(tasks []eval.Task) error {
 	return nil
 }
 
-// Unrunnables are the tasks that can't be executed, by reason, most tasks first.
+// Unrunnables are the tasks that can't be executed, by reason.
 func Unrunnables(tasks []eval.Task) []Unrunnable {
+	return ByReason(tasks, func(t *eval.Task) string {
+		var lack *NotRunnableError
+		if !errors.As(Runnable(t), &lack) {
+			return ""
+		}
+		return lack.kind()
+	})
+}
+
+// ByReason groups the tasks for which there is a reason, most tasks first.
+func ByReason(tasks []eval.Task, reason func(*eval.Task) string) []Unrunnable {
 	var groups []Unrunnable
 	place := map[string]int{}
 	for i := range tasks {
-		var lack *NotRunnableError
-		if !errors.As(Runnable(&tasks[i]), &lack) {
+		why := reason(&tasks[i])
+		if why == "" {
 			continue
 		}
-		reason := lack.kind()
-		at, ok := place[reason]
+		at, ok := place[why]
 		if !ok {
 			at = len(groups)
-			place[reason] = at
-			groups = append(groups, Unrunnable{Reason: reason})
+			place[why] = at
+			groups = append(groups, Unrunnable{Reason: why})
 		}
-		groups[at].IDs = append(groups[at].IDs, lack.InstanceID)
+		groups[at].IDs = append(groups[at].IDs, tasks[i].InstanceID)
 	}
 	slices.SortStableFunc(groups, func(a, b Unrunnable) int { return cmp.Compare(len(b.IDs), len(a.IDs)) })
 	return groups

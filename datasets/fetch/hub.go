@@ -71,15 +71,8 @@ func (r *revisionInfo) configs() []config {
 }
 
 func (f *Fetcher) fetchHub(ctx context.Context, a Address, split string) (*Result, error) {
-	c, err := f.client()
+	c, l, err := f.look(ctx, a)
 	if err != nil {
-		return nil, err
-	}
-	l, err := f.listing(ctx, c, a)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.checkCard(a); err != nil {
 		return nil, err
 	}
 	chosen, err := l.choose(a, split)
@@ -108,15 +101,8 @@ func (f *Fetcher) fetchHub(ctx context.Context, a Address, split string) (*Resul
 }
 
 func (f *Fetcher) listHub(ctx context.Context, a Address) ([]Item, error) {
-	c, err := f.client()
+	_, l, err := f.look(ctx, a)
 	if err != nil {
-		return nil, err
-	}
-	l, err := f.listing(ctx, c, a)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.checkCard(a); err != nil {
 		return nil, err
 	}
 	sizes := make(map[string]int64, len(l.Files))
@@ -134,6 +120,19 @@ func (f *Fetcher) listHub(ctx context.Context, a Address) ([]Item, error) {
 		return nil, l.nothing(a)
 	}
 	return out, nil
+}
+
+// look finds out what the repository holds at the address's revision.
+func (f *Fetcher) look(ctx context.Context, a Address) (*client, *listing, error) {
+	c, err := f.client()
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := f.listing(ctx, c, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, l, l.checkCard(a)
 }
 
 // listing finds the commit that the revision stands for, and what it holds.

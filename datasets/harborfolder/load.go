@@ -68,11 +68,7 @@ func Load(ctx context.Context, dir string, opts tree.Options, add func(tree.Load
 	if opts.Split != "" {
 		return fmt.Errorf("%w %q: folders of Harbor tasks have none; leave --split out", tree.ErrNoSplit, opts.Split)
 	}
-	limit := opts.MaxBytes
-	if limit <= 0 {
-		limit = tree.DefaultMaxBytes
-	}
-	f, err := tree.Open(dir, limit)
+	f, err := opts.Open(dir)
 	if err != nil {
 		return err
 	}

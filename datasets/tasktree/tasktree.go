@@ -54,11 +54,7 @@ func isTask(f *tree.Folder, dir string) bool {
 // by its short name ("SWE-bench_Lite"), or one of the other ("SWE-bench_Lite/dev").
 // Without it a task is taken when sweb.yaml publishes its split.
 func Load(ctx context.Context, dir string, opts tree.Options, add func(tree.Loaded) error) error {
-	limit := opts.MaxBytes
-	if limit <= 0 {
-		limit = tree.DefaultMaxBytes
-	}
-	f, err := tree.Open(dir, limit)
+	f, err := opts.Open(dir)
 	if err != nil {
 		return err
 	}

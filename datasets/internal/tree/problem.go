@@ -46,12 +46,20 @@ var ErrNoSplit = errors.New("there is no split")
 // Options of the packages that load folders of tasks.
 type Options struct {
 	Split    string // which tasks; "" means those that the folder publishes
-	MaxBytes int64  // most that all files may hold; 0 means DefaultMaxBytes
+	MaxBytes int64  // most that all files may hold; 0 means 8 GiB
+}
+
+// Open opens the folder of tasks at dir.
+func (o Options) Open(dir string) (*Folder, error) {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	return Open(dir, o.MaxBytes)
 }
 
 // Bounds on what is read.
 const (
-	DefaultMaxBytes = 8 << 30
+	defaultMaxBytes = 8 << 30
 	// MaxTaskBytes is the most that one task's files may hold. A task is stored as
 	// one JSON document of at most 64 MiB, in which a file takes a third more room.
 	MaxTaskBytes = 40 << 20
