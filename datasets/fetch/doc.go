@@ -5,8 +5,9 @@
 // It owns addresses, the cache and what a server may do wrong: stop half-way,
 // send other bytes than it promised, ask to come back later. Every file is
 // checked against the digest that its listing names before it takes its place,
-// so what is in the cache is whole. It knows nothing of rows, and never runs
-// code that a repository brings.
+// so what is in the cache is whole. It also fetches pictures, whose addresses
+// whoever made a dataset wrote: from public hosts only. It knows nothing of rows,
+// and never runs code that a repository brings.
 package fetch
 
 import (
