@@ -40,9 +40,16 @@ func refuse(address, format string, args ...any) error {
 // IsAddress tells an address from a path or a name.
 func IsAddress(s string) bool { return strings.Contains(s, "://") }
 
+// How long a name may be is no part of its grammar: every start of the program
+// would compile as many repetitions.
+const (
+	maxRepoPart = 96
+	maxRevision = 255
+)
+
 var (
-	repoPart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$`)
-	revision = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]{0,254}$`)
+	repoPart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	revision = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]*$`)
 	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
@@ -86,10 +93,10 @@ func Parse(raw string) (Address, error) {
 	case rev == "refs" && len(path) >= 2:
 		rev, path = strings.Join(append([]string{rev}, path[:2]...), "/"), path[2:]
 	}
-	if !repoPart.MatchString(parts[0]) || !repoPart.MatchString(name) {
+	if max(len(parts[0]), len(name)) > maxRepoPart || !repoPart.MatchString(parts[0]) || !repoPart.MatchString(name) {
 		return Address{}, refuse(raw, "%q is not the name of a repository", parts[0]+"/"+name)
 	}
-	if !revision.MatchString(rev) || strings.Contains(rev, "..") || strings.Contains(rev, "//") {
+	if len(rev) > maxRevision || !revision.MatchString(rev) || strings.Contains(rev, "..") || strings.Contains(rev, "//") {
 		return Address{}, refuse(raw, "%q can't be a revision; give a branch, a tag or a commit", rev)
 	}
 	return Address{Scheme: schemeHub, Repo: parts[0] + "/" + name, Revision: rev, Path: strings.Join(path, "/"), raw: raw}, nil

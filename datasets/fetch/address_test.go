@@ -25,20 +25,22 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"tasks.jsonl":                              "no address",
-		"hf://name":                                "want hf://org/name",
-		"hf://org/na me":                           "not the name of a repository",
-		"hf://../name":                             "can't be read",
-		"hf://org/name@../x":                       "can't be a revision",
-		"hf://org/name@a..b":                       "can't be a revision",
-		"hf://org/name@":                           "can't be a revision",
-		"hf://org/name/%2e%2e/x":                   "can't be read",
-		"hf://org/name//x":                         "can't be read",
-		"hf://org/name?x=1":                        "no meaning",
-		"hf://org/name/%zz":                        "can't be read",
-		"https://huggingface.co/datasets/org/name": "write hf://org/name",
-		"https://example.org/x.jsonl":              "https:// is not supported",
-		"ftp://x":                                  "ftp:// is not supported",
+		"tasks.jsonl":        "no address",
+		"hf://name":          "want hf://org/name",
+		"hf://org/na me":     "not the name of a repository",
+		"hf://../name":       "can't be read",
+		"hf://org/name@../x": "can't be a revision",
+		"hf://org/name@a..b": "can't be a revision",
+		"hf://org/name@":     "can't be a revision",
+		"hf://org/name@" + strings.Repeat("a", 256): "can't be a revision",
+		"hf://org/" + strings.Repeat("a", 97):       "not the name of a repository",
+		"hf://org/name/%2e%2e/x":                    "can't be read",
+		"hf://org/name//x":                          "can't be read",
+		"hf://org/name?x=1":                         "no meaning",
+		"hf://org/name/%zz":                         "can't be read",
+		"https://huggingface.co/datasets/org/name":  "write hf://org/name",
+		"https://example.org/x.jsonl":               "https:// is not supported",
+		"ftp://x":                                   "ftp:// is not supported",
 	} {
 		if _, err := fetch.Parse(in); !errors.As(err, new(*fetch.AddressError)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", in, err, want)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"harness/scoring/logparse"
@@ -19,16 +20,18 @@ const (
 
 // suiteRan matches the summary of a runner that ran at least one test. A zero
 // count is no evidence: a runner that lost its browser prints one too.
-var suiteRan = regexp.MustCompile(`(?m)` + strings.Join([]string{
-	`Executed [1-9]\p{Nd}* of \p{Nd}+`,                                             // karma
-	`TOTAL: [1-9]\p{Nd}* (?:SUCCESS|FAILED)`,                                       // karma
-	`[1-9]\p{Nd}* passing`,                                                         // mocha
-	`Tests:` + reSpace + `+[1-9]\p{Nd}*`,                                           // jest
-	`Test Suites:` + reSpace + `+(?:\p{Nd}+ ` + reWord + `+, )*[1-9]\p{Nd}* total`, // jest
-	`^# tests [1-9]\p{Nd}*`,                                                        // TAP
-	`[1-9]\p{Nd}* specs?, \p{Nd}+ failures?`,                                       // jasmine
-	`': ok$`,                                                                       // openlayers' rendering tests
-}, "|"))
+var suiteRan = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)` + strings.Join([]string{
+		`Executed [1-9]\p{Nd}* of \p{Nd}+`,                                             // karma
+		`TOTAL: [1-9]\p{Nd}* (?:SUCCESS|FAILED)`,                                       // karma
+		`[1-9]\p{Nd}* passing`,                                                         // mocha
+		`Tests:` + reSpace + `+[1-9]\p{Nd}*`,                                           // jest
+		`Test Suites:` + reSpace + `+(?:\p{Nd}+ ` + reWord + `+, )*[1-9]\p{Nd}* total`, // jest
+		`^# tests [1-9]\p{Nd}*`,                                                        // TAP
+		`[1-9]\p{Nd}* specs?, \p{Nd}+ failures?`,                                       // jasmine
+		`': ok$`,                                                                       // openlayers' rendering tests
+	}, "|"))
+})
 
 // suiteHints are texts of which every match of suiteRan has one.
 var suiteHints = []string{"Executed ", "TOTAL: ", " passing", "Tests:", "Test Suites:", "# tests ", " spec", "': ok"}
@@ -49,7 +52,7 @@ func evidence(log io.Reader) (bool, error) {
 		if len(trimmed) == 0 || len(open) == 0 && !containsAny(line, suiteHints) {
 			continue
 		}
-		if suiteRan.Match(logparse.Decode(append(open, line...))) {
+		if suiteRan().Match(logparse.Decode(append(open, line...))) {
 			return true, nil
 		}
 		open = nil
@@ -66,9 +69,13 @@ type signature struct {
 	reason      string
 	environment bool // not only hinted at: a patch is unlikely to cause it
 	texts       []string
-	line        string         // or a whole line
-	pattern     *regexp.Regexp // or a pattern, whose texts are in texts
+	line        string                // or a whole line
+	pattern     func() *regexp.Regexp // or a pattern, whose texts are in texts
 }
+
+var timedOut = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`Timeout error: \p{Nd}+ seconds exceeded`)
+})
 
 // signatures are looked for in order; the first that the log has counts. The
 // label is advice for people and never decides an outcome or blame.
@@ -80,14 +87,14 @@ var signatures = []signature{
 	{reason: "network_unreachable", environment: true, texts: []string{"Could not resolve host", "Temporary failure in name resolution"}},
 	{reason: "missing_module", texts: []string{"Cannot find module", "MODULE_NOT_FOUND", "ModuleNotFoundError"}},
 	{reason: "no_tests_collected", texts: []string{"no tests ran", "collected 0 items"}},
-	{reason: "tests_timed_out", texts: []string{"Timeout error: "}, pattern: regexp.MustCompile(`Timeout error: \p{Nd}+ seconds exceeded`)},
+	{reason: "tests_timed_out", texts: []string{"Timeout error: "}, pattern: timedOut},
 }
 
 func (s *signature) matches(line []byte) bool {
 	if s.line != "" && string(line) == s.line {
 		return true
 	}
-	return containsAny(line, s.texts) && (s.pattern == nil || s.pattern.Match(line))
+	return containsAny(line, s.texts) && (s.pattern == nil || s.pattern().Match(line))
 }
 
 // infraLabel returns the first signature that the log has, or nil.

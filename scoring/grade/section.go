@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // logFacts are what a log says outside of its test results.
@@ -160,7 +161,7 @@ func (s *section) marker(b []byte) int {
 		}
 	}
 	if s.facts.exitCode == nil && hasPrefix(b, exitMarker) {
-		if m := exitCode.FindSubmatch(b[:min(len(b), lookahead)]); m != nil {
+		if m := exitCode().FindSubmatch(b[:min(len(b), lookahead)]); m != nil {
 			s.facts.exitCode = exitNumber(string(m[1]))
 		}
 	}
@@ -199,7 +200,9 @@ func asciiLower(b []byte) []byte {
 
 func hasPrefix(b []byte, s string) bool { return len(b) >= len(s) && string(b[:len(s)]) == s }
 
-var exitCode = regexp.MustCompile(`^` + exitMarker + `:[\t-\r\x1c-\x1f\x{85}\p{Z}]*(-?\p{Nd}+)`)
+var exitCode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^` + exitMarker + `:` + reSpace + `*(-?\p{Nd}+)`)
+})
 
 // exitNumber reads a matched exit code. What is no ordinary number counts as
 // not zero.

@@ -120,7 +120,7 @@ func BenchmarkStructured(b *testing.B) {
 			"<testcase classname=\"tests.test_module\" name=\"test_case_%d\" time=\"0.01\"><system-out>some output of the test, of usual length</system-out></testcase>\n",
 			"</testsuite></testsuites>\n",
 		},
-		{"tap", "TAP version 14\n", "ok %d - a description of usual length\n  ---\n  duration_ms: 3\n  ...\n", ""},
+		{"tap", "TAP version 14\n", "ok %[1]d - description %[1]d of usual length\n  ---\n  duration_ms: 3\n  ...\n", ""},
 		{
 			"ctrf", "{\"results\":{\"tests\":[{\"name\":\"first\",\"status\":\"passed\"}\n",
 			",{\"name\":\"test case %d\",\"status\":\"passed\",\"duration\":12,\"suite\":\"a suite\",\"message\":\"a message of usual length\"}\n", "]}}\n",

@@ -3,6 +3,7 @@ package logparse
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Builtin returns all parsers, in the order in which lists show them. Names are
@@ -82,19 +83,19 @@ func officialParsers() []Parser {
 	}
 }
 
-var builtin = func() map[string]Parser {
+var byName = sync.OnceValue(func() map[string]Parser {
 	m := make(map[string]Parser)
 	for _, p := range Builtin() {
 		m[p.Name] = p
 	}
 	return m
-}()
+})
 
 // Lookup finds a parser by the name that dataset rows use, e.g.
 // "parse_log_django". A task of Multi-SWE-bench names its pull request instead:
 // multi/ORG/REPO:pr-NUMBER.
 func Lookup(name string) (Parser, bool) {
-	p, ok := builtin[resolve(name)]
+	p, ok := byName()[resolve(name)]
 	return p, ok
 }
 

@@ -2,7 +2,6 @@ package logparse
 
 import (
 	"bytes"
-	"regexp"
 )
 
 // parseDjango reads Django's own runner. A result may stand on a later line than
@@ -112,10 +111,10 @@ var djangoFailures = []struct{ suffix, prefix, status string }{
 // djangoShape is a message that tears a test from its "ok", which then stands
 // alone on the line behind the message.
 type djangoShape struct {
-	word  string         // every message has it
-	end   string         // what the line before "ok" ends with
-	begin *regexp.Regexp // finds the test's name in the lines up to the message's first
-	whole *regexp.Regexp // for messages of one line: up to "ok"
+	word  string     // every message has it
+	end   string     // what the line before "ok" ends with
+	begin *pyPattern // finds the test's name in the lines up to the message's first
+	whole *pyPattern // for messages of one line: up to "ok"
 }
 
 // In all of them the name is what stands before the first " ... " of a line;

@@ -1,7 +1,6 @@
 package logparse
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,7 +28,7 @@ func parseChartJS(in *input) error {
 }
 
 // bpmnFailed: of each pattern, the last group is the name.
-var bpmnFailed = []*regexp.Regexp{
+var bpmnFailed = []*pyPattern{
 	re(`2KPhantomJS\s[\p{Nd}.]+\s\(Linux\s[\p{Nd}.]+\)\s(.*)FAILED\n`),
 	re(`2KPhantomJS\s[\p{Nd}.]+\s\(Linux\sx86_64\)\s(.*)FAILED\n`),
 	re(`Chrome\sHeadless\s(?:.*)\s\(Linux\sx86_64\)\s(.*)FAILED\n`),
@@ -47,7 +46,7 @@ func parseBpmnJS(in *input) error {
 	return nil
 }
 
-var openlayersFailed = []*regexp.Regexp{
+var openlayersFailed = []*pyPattern{
 	re(`Chrome\sHeadless\s[\p{Nd}.]+\s\(Linux\s\S+\)\s(.*)\sFAILED\n`),
 	re(`Chrome\s[\p{Nd}.]+\s\(Linux\s\S+\)\s(.*)FAILED\n`),
 	re(`(?m)^\s{2}\d+\)((?s:.*?))Error:`),

@@ -1,7 +1,6 @@
 package logparse
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -9,7 +8,7 @@ import (
 // jestTimes are the ways in which jest writes a file's time behind its path, in
 // the order in which they are tried; the name ends before the last time that
 // fits.
-var jestTimes = []*regexp.Regexp{
+var jestTimes = []*pyPattern{
 	re(`^(.*)\s\([\p{Nd}.]+ms\)`),
 	re(`^(.*)\s\([\p{Nd}.]+\ss\)`),
 	re(`^(.*)\s\([\p{Nd}.]+s\)`),
@@ -57,7 +56,7 @@ func parseGrommet(in *input) error {
 		return err
 	}
 	for _, f := range []struct {
-		pattern *regexp.Regexp
+		pattern *pyPattern
 		status  string
 	}{{grommetFail, Failed}, {grommetPass, Passed}} {
 		eachMatch(f.pattern, log, func(m []string) {
@@ -68,7 +67,7 @@ func parseGrommet(in *input) error {
 }
 
 // quartoTemp are names of temporary files.
-var quartoTemp = []*regexp.Regexp{re(`/tmp/\w+\.qmd`), re(`/tmp/\w+/`)}
+var quartoTemp = []*pyPattern{re(`/tmp/\w+\.qmd`), re(`/tmp/\w+/`)}
 
 // parseQuarto reads Deno's runner, coloured. A test line without any result is a
 // failure. Names of temporary files are numbered in order of appearance.

@@ -1,7 +1,5 @@
 package logparse
 
-import "regexp"
-
 // lineCases is a format in which a line is one of several kinds. The kinds are
 // tried in order; the first whose pattern matches decides.
 type lineCases struct {
@@ -16,7 +14,7 @@ type lineCases struct {
 
 // lineCase is a kind of line. Its pattern's first group is the test's name.
 type lineCase struct {
-	pattern *regexp.Regexp
+	pattern *pyPattern
 	status  string
 	keep    bool // an earlier status of the test stays
 }

@@ -2,7 +2,6 @@ package logparse
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 )
 
@@ -11,7 +10,7 @@ type lineRule struct {
 	// pattern is matched against the line without white space around it, or
 	// against the line as it is if raw is set. Its groups "status" and "name" are
 	// looked at.
-	pattern *regexp.Regexp
+	pattern *pyPattern
 	raw     bool
 	// need is text that every matching line has; it spares the others the pattern.
 	need []string

@@ -1,7 +1,6 @@
 package logparse
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -52,7 +51,7 @@ var (
 	lighthouseRun  = re(`running\s\d+\stest\sfiles`)
 	lighthouseEnd  = re(`\d+\spassing`)
 	lighthouseTest = []struct {
-		pattern *regexp.Regexp
+		pattern *pyPattern
 		status  string
 	}{
 		{re(`^✔\s(.*)\s\(\d+m+s\)`), Passed},

@@ -1,7 +1,6 @@
 package logparse
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -107,18 +106,20 @@ func goParent(name string) string {
 	return name
 }
 
+const ctestFailed = `^\d+/\d+\s*Test\s*#\d+:\s*(.*?)\s*\.+\s*\*+Failed`
+
 // ctestSets reads CTest. Where ends is set, a failure with a time behind it is
 // not seen.
 func ctestSets(ends bool) setLines {
-	failed := `^\d+/\d+\s*Test\s*#\d+:\s*(.*?)\s*\.+\s*\*+Failed`
+	failed := re(ctestFailed)
 	if ends {
-		failed += "$"
+		failed = re(ctestFailed + "$")
 	}
 	return setLines{
 		need: []string{"Test"},
 		rules: []setRule{
 			{inPassed, re(`^\d+/\d+\s*Test\s*#\d+:\s*(.*?)\s*\.+\s*Passed`)},
-			{inFailed, re(failed)},
+			{inFailed, failed},
 		},
 	}
 }
@@ -225,15 +226,18 @@ func onceSets(text string) func(*input) error {
 }
 
 // jestForms are jest's lines for a file and for a test.
-type jestForms struct{ passedFile, passedTest, failedFile, failedTest *regexp.Regexp }
+type jestForms struct{ passedFile, passedTest, failedFile, failedTest *pyPattern }
 
-func newJestForms(file, test string) jestForms {
-	return jestForms{re(`^PASS ` + file), re(`^✓ ` + test), re(`^FAIL ` + file), re(`^✕ ` + test)}
-}
+// The name of a file or test with the time behind it.
+const (
+	jestName    = `(.+?)(?:\s\(\d*\.?\d+\s*\w+\))?$`
+	jestAnyFile = `(\S+)(?:\s*\(.+\))?$`
+	jestAnyTest = `(.+?)(?:\s+\(.+\))?$`
+)
 
 var (
-	jestPlain = newJestForms(`(.+?)(?:\s\(\d*\.?\d+\s*\w+\))?$`, `(.+?)(?:\s\(\d*\.?\d+\s*\w+\))?$`)
-	jestAny   = newJestForms(`(\S+)(?:\s*\(.+\))?$`, `(.+?)(?:\s+\(.+\))?$`)
+	jestPlain = jestForms{re(`^PASS ` + jestName), re(`^✓ ` + jestName), re(`^FAIL ` + jestName), re(`^✕ ` + jestName)}
+	jestAny   = jestForms{re(`^PASS ` + jestAnyFile), re(`^✓ ` + jestAnyTest), re(`^FAIL ` + jestAnyFile), re(`^✕ ` + jestAnyTest)}
 )
 
 // jestSets reads files, and tests by the file that stands above them.
@@ -248,7 +252,7 @@ func (l jestSets) parse(in *input) error {
 			return nil
 		}
 		for _, k := range []struct {
-			file, test *regexp.Regexp
+			file, test *pyPattern
 			set        testSet
 		}{{l.forms.passedFile, l.forms.passedTest, inPassed}, {l.forms.failedFile, l.forms.failedTest, inFailed}} {
 			if m := k.file.FindStringSubmatch(line); m != nil {

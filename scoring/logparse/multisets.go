@@ -1,7 +1,5 @@
 package logparse
 
-import "regexp"
-
 // Multi-SWE-bench reads a log into three sets of tests. A test that is in two of
 // them when the log is read makes its result invalid.
 
@@ -99,7 +97,7 @@ type setLines struct {
 // setRule is a kind of line. The name is its pattern's first group that matched.
 type setRule struct {
 	set     testSet
-	pattern *regexp.Regexp
+	pattern *pyPattern
 }
 
 func (l setLines) parse(in *input) error {

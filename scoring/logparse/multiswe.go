@@ -1,6 +1,9 @@
 package logparse
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 const multiPrefix = "multi/"
 
@@ -11,7 +14,7 @@ func ForMultiSWEBench(org, repo, numberInterval string, number int) (name string
 	if numberInterval != "" {
 		return "", false
 	}
-	grammar, ok := multiGrammars[org+"/"+repo]
+	grammar, ok := multiGrammars()[org+"/"+repo]
 	if !ok {
 		return "", false
 	}
@@ -34,7 +37,7 @@ func ForMultiSWEBench(org, repo, numberInterval string, number int) (name string
 }
 
 // multiGrammars is the grammar of each repository.
-var multiGrammars = func() map[string]string {
+var multiGrammars = sync.OnceValue(func() map[string]string {
 	m := make(map[string]string)
 	for grammar, repos := range map[string]string{
 		"surefire":       "apache/dubbo fasterxml/jackson-core fasterxml/jackson-databind fasterxml/jackson-dataformat-xml",
@@ -71,7 +74,7 @@ var multiGrammars = func() map[string]string {
 		}
 	}
 	return m
-}()
+})
 
 // multiParsers lists the grammars.
 func multiParsers() []Parser {

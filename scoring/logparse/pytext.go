@@ -2,7 +2,6 @@ package logparse
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -158,26 +157,3 @@ func brokenPrefix(b []byte) int {
 	}
 	return n
 }
-
-// Character classes of Python's re for str, as Go writes them.
-const (
-	reSpace = `\t-\r\x1c-\x1f\x{85}\p{Z}`
-	reDigit = `\p{Nd}`
-	reWord  = `_\p{L}\p{N}`
-)
-
-// Places where Python's \b holds beside a word; unlike it, they take a character.
-const (
-	reWordBegin = `(?:^|[^` + reWord + `])`
-	reWordEnd   = `(?:$|[^` + reWord + `])`
-)
-
-var reClasses = strings.NewReplacer(
-	`\\`, `\\`,
-	`\s`, "["+reSpace+"]", `\S`, "[^"+reSpace+"]",
-	`\d`, "["+reDigit+"]", `\w`, "["+reWord+"]",
-)
-
-// re compiles a pattern in which \s, \S, \d and \w mean what they mean in
-// Python. They may not stand inside brackets there.
-func re(pattern string) *regexp.Regexp { return regexp.MustCompile(reClasses.Replace(pattern)) }

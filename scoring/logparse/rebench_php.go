@@ -1,7 +1,6 @@
 package logparse
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -18,24 +17,24 @@ var (
 	// pestKinds: each mark with a time behind the name, or without.
 	pestKinds = []struct {
 		status   string
-		patterns []*regexp.Regexp
+		patterns []*pyPattern
 	}{
-		{Failed, []*regexp.Regexp{
+		{Failed, []*pyPattern{
 			re(`(?i)^\s*(?:` + pestCross + `|x)\s+(.+?)\s{2,}\d+\.?\d*s` + reWordEnd),
 			re(`(?i)^\s*(?:` + pestCross + `|x)\s+(.+?)\s*$`),
 		}},
-		{Skipped, []*regexp.Regexp{
+		{Skipped, []*pyPattern{
 			re(`^\s*-\s+(.+?)\s{2,}\d+\.?\d*s` + reWordEnd),
 			re(`^\s*-\s+(.+?)\s*$`),
 		}},
-		{Passed, []*regexp.Regexp{
+		{Passed, []*pyPattern{
 			re(`^\s*(?:✓|✔)\s+(.+?)\s{2,}\d+\.?\d*s` + reWordEnd),
 			re(`^\s*(?:✓|✔)\s+(.+?)\s*$`),
 		}},
 	}
 	pestInline = re(`(?i)\(skipped\)|` + reWordBegin + `SKIPPED` + reWordEnd)
 	pestMark   = re(`^\s*(?:✓|✔|` + pestCross + `|x|-)\s+`)
-	pestTimes  = []*regexp.Regexp{re(`\s{2,}\d+(?:\.\d+)?s\s*$`), re(`\s+\d+(?:\.\d+)?s\s*$`)}
+	pestTimes  = []*pyPattern{re(`\s{2,}\d+(?:\.\d+)?s\s*$`), re(`\s+\d+(?:\.\d+)?s\s*$`)}
 )
 
 // parsePHPV1 reads Pest: a mark before each test, a failed suite by its class.
@@ -85,7 +84,7 @@ func pestName(name string) string {
 	return strip(name)
 }
 
-func firstMatch(patterns []*regexp.Regexp, line string) []string {
+func firstMatch(patterns []*pyPattern, line string) []string {
 	for _, p := range patterns {
 		if m := p.FindStringSubmatch(line); m != nil {
 			return m

@@ -1,7 +1,6 @@
 package logparse
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -40,7 +39,7 @@ const cppFailures = "=================================== FAILURES ==============
 var (
 	cppFailed = re(`^___________________________ (.*?) ___________________________$`)
 	cppWords  = []struct {
-		pattern *regexp.Regexp
+		pattern *pyPattern
 		status  string
 	}{
 		{re(`^(.*?)\s+PASSED`), Passed},

@@ -1,7 +1,6 @@
 package logparse
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -21,7 +20,7 @@ var (
 	// are lost, and without codes.
 	munitCases = []struct {
 		status       string
-		codes, plain *regexp.Regexp
+		codes, plain *pyPattern
 	}{
 		{
 			Failed,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 )
 
@@ -104,9 +103,9 @@ func attributes(s string) int {
 
 // xmlStartTag has white space before each attribute. The end of an empty element
 // comes from no text of its own.
-var xmlStartTag = regexp.MustCompile(`^<[^ "'=<>/]+(?: +[^ "'=<>/]+ *= *(?:"[^"]*"|'[^']*'))* */?>$`)
+var xmlStartTag = re(`^<[^ "'=<>/]+(?: +[^ "'=<>/]+ *= *(?:"[^"]*"|'[^']*'))* */?>$`)
 
-var xmlDeclaration = regexp.MustCompile(`^version *= *["'][a-zA-Z0-9_.:\-]*["']` +
+var xmlDeclaration = re(`^version *= *["'][a-zA-Z0-9_.:\-]*["']` +
 	`(?: +encoding *= *["'][A-Za-z][A-Za-z0-9._\-]*["'])?(?: +standalone *= *["'](?:yes|no)["'])? *$`)
 
 // xmlSpaces are the name spaces that a document has declared so far. Python's

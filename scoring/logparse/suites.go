@@ -1,7 +1,6 @@
 package logparse
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -135,8 +134,8 @@ var (
 	calypsoTimed = re(`\(\d+ms\)`)
 	calypso      = map[string]struct {
 		status string
-		timed  *regexp.Regexp
-		plain  *regexp.Regexp
+		timed  *pyPattern
+		plain  *pyPattern
 	}{
 		"✓": {Passed, re(`^\s+✓\s(.*)\(\d+ms\)$`), re(`^\s+✓\s(.*)`)},
 		"✕": {Failed, re(`^\s+✕\s(.*)\(\d+ms\)$`), re(`^\s+✕\s(.*)`)},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -49,7 +48,7 @@ func (in *input) whole() (string, error) {
 // eachMatch calls f with every match of a pattern in a text and its groups, one
 // at a time: all at once, the matches of a text can take much more than the text.
 // The pattern must match the same in a match taken alone.
-func eachMatch(p *regexp.Regexp, s string, f func(groups []string)) {
+func eachMatch(p *pyPattern, s string, f func(groups []string)) {
 	p.ReplaceAllStringFunc(s, func(match string) string {
 		f(p.FindStringSubmatch(match))
 		return ""
