@@ -56,7 +56,7 @@ func TestFilesThatAreSomethingElse(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.file, err, tt.want)
 		}
 		_, problems, err := datasets.Validate(t.Context(), path, datasets.Options{})
-		if err != nil || len(problems) != 1 || problems[0].File != path || !strings.Contains(problems[0].Reason, tt.want) {
+		if err != nil || len(problems) != 1 || problems[0].File != path || !strings.Contains(problems[0].Reason+"; "+problems[0].Fix, tt.want) {
 			t.Errorf("%s: problems %v, %v", tt.file, problems, err)
 		}
 	}

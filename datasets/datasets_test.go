@@ -258,7 +258,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{"no zstd", "a.jsonl.zst", row, "first bytes are those of JSON"},
 		{"no gzip", "a.jsonl.gz", row, "gzip"},
 		{"no parquet", "a.parquet", row, "first bytes are those of JSON"},
-		{"short parquet", "a.parquet", "PAR1", "read parquet"},
+		{"short parquet", "a.parquet", "PAR1", "read parquet: file too small"},
 		{"damaged parquet", "a.parquet", "PAR1" + strings.Repeat("x", 100) + "\x20\x00\x00\x00PAR1", "read parquet"},
 		{"another family", "a.jsonl", `{"x":1,"prompt":"p"}` + "\n", "unknown dataset family: its rows have no instance_id, repo"},
 		{"too large", "a.jsonl", row + strings.Repeat(row, 9), "holds more than 2000 bytes"},

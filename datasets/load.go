@@ -212,7 +212,11 @@ func (l *loader) damage(err error) {
 	if l.rows > 0 && !errors.Is(err, ErrDigest) {
 		reason = fmt.Sprintf("behind row %d it can't be read: %s", l.rows, reason)
 	}
-	l.problem(position{}, "", rowProblem{reason: reason, fix: "get the file again, or write it again"})
+	fix := "get the file again, or write it again"
+	if kind := (*source.KindError)(nil); errors.As(err, &kind) {
+		reason, fix = strings.TrimSuffix(reason, "; "+kind.Fix), kind.Fix
+	}
+	l.problem(position{}, "", rowProblem{reason: reason, fix: fix})
 }
 
 func (l *loader) readJSONL(ctx context.Context) error {

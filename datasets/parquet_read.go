@@ -43,7 +43,7 @@ func (l *loader) readParquet(ctx context.Context) (err error) {
 	defer func() { _ = f.Close() }()
 	pf, err := file.NewParquetReader(f)
 	if err != nil {
-		return fmt.Errorf("read parquet: %w", err)
+		return parquetError(err)
 	}
 	defer func() { _ = pf.Close() }()
 	if err := l.parquetHeader(pf); err != nil {
@@ -57,7 +57,7 @@ func (l *loader) readParquet(ctx context.Context) (err error) {
 	pf.MetaData().FileMetaData.KeyValueMetadata = nil
 	fr, err := pqarrow.NewFileReader(pf, pqarrow.ArrowReadProperties{BatchSize: parquetBatch}, memory.NewGoAllocator())
 	if err != nil {
-		return fmt.Errorf("read parquet: %w", err)
+		return parquetError(err)
 	}
 	leaves, err := l.parquetColumns(pf, fr)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *loader) readParquet(ctx context.Context) (err error) {
 	}
 	rr, err := fr.GetRecordReader(ctx, leaves, nil)
 	if err != nil {
-		return fmt.Errorf("read parquet: %w", err)
+		return parquetError(err)
 	}
 	defer rr.Release()
 	for rr.Next() {
@@ -74,12 +74,20 @@ func (l *loader) readParquet(ctx context.Context) (err error) {
 		}
 	}
 	if err := rr.Err(); err != nil {
-		return fmt.Errorf("read parquet: %w", err)
+		return parquetError(err)
 	}
 	if int64(l.rows) != pf.NumRows() {
 		return fmt.Errorf("read parquet: %d of %d rows could be read: the file is damaged", l.rows, pf.NumRows())
 	}
 	return ctx.Err()
+}
+
+// parquetError says where an error is from; the library often does so itself.
+func parquetError(err error) error {
+	if strings.HasPrefix(err.Error(), "parquet: ") {
+		return fmt.Errorf("read %w", err)
+	}
+	return fmt.Errorf("read parquet: %w", err)
 }
 
 func (l *loader) parquetHeader(pf *file.Reader) error {
@@ -107,7 +115,7 @@ func (l *loader) parquetHeader(pf *file.Reader) error {
 func (l *loader) parquetColumns(pf *file.Reader, fr *pqarrow.FileReader) ([]int, error) {
 	sc, err := fr.Schema()
 	if err != nil {
-		return nil, fmt.Errorf("read parquet: %w", err)
+		return nil, parquetError(err)
 	}
 	var r row
 	for _, f := range sc.Fields() {

@@ -45,7 +45,7 @@ func (c *command) regrade(ctx context.Context, run string, p *grade.Profile) err
 		}
 		p = &own
 	}
-	if p.Recipe.Name != spec.Recipe.Name {
+	if !p.Reads(spec.Recipe.Name) {
 		c.app.Note("run %s was executed by the recipe %s; %s is meant for logs of the recipe %s", run, spec.Recipe.Name, p.Name, p.Recipe.Name)
 	}
 	// The logs are those of the run's recipe, whatever the profile's own is.

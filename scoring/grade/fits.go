@@ -3,6 +3,7 @@ package grade
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"harness/eval"
 	"harness/scoring/logparse"
@@ -25,6 +26,14 @@ func (p Profile) Fits(t *eval.Task) error {
 		return fmt.Errorf("task %s: profile %s: %w", t.InstanceID, p.Name, ErrNoBaseline)
 	}
 	return nil
+}
+
+// Reads reports whether the rules are meant for logs of the recipe of that name:
+// the profile's own, or that of one to which it gives a second opinion.
+func (p Profile) Reads(recipe string) bool {
+	return p.Recipe.Name == recipe || slices.ContainsFunc(Profiles(), func(other Profile) bool {
+		return other.Recipe.Name == recipe && slices.Contains(other.Also, p.Name)
+	})
 }
 
 func unknownParser(name string) error {

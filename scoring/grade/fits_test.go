@@ -46,3 +46,18 @@ func TestFitsTells(t *testing.T) {
 		}
 	}
 }
+
+// A second opinion is for the logs of every recipe that asks for it.
+func TestReads(t *testing.T) {
+	for _, p := range grade.Profiles() {
+		if !p.Reads(p.Recipe.Name) {
+			t.Errorf("%s does not read logs of its own recipe", p.Name)
+		}
+		if strict := profile(t, "strict").Reads(p.Recipe.Name); strict == p.Rules.Reward {
+			t.Errorf("strict reads logs of %s: %v", p.Recipe.Name, strict)
+		}
+	}
+	if profile(t, "swebench-2").Reads("swebench") || profile(t, "swebench").Reads("live") {
+		t.Error("a publisher's rules are for logs of its own recipe only")
+	}
+}
