@@ -4,8 +4,9 @@
 #   scripts/fuzz.sh 60s [REGEXP]     the targets whose package or name matches
 #
 # Inputs that only show new paths are hardly minimised, since targets on large
-# files would spend all of their time with it. An input that breaks a target is written to its package's testdata/fuzz, where
-# plain `go test` runs it from then on: mend the code and commit both.
+# files would spend all of their time with it. An input that breaks a target is
+# written to its package's testdata/fuzz, where plain `go test` runs it from then
+# on: mend the code and commit both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 each=${1:?give a time for each target, such as 60s}
@@ -18,7 +19,8 @@ while IFS=: read -r file name; do
 	[[ "$file $name" =~ $only ]] || continue
 	for try in 1 2 3; do
 		if go test -run '^$' -fuzz "^$name\$" -fuzztime "$each" -fuzzminimizetime 5x -timeout 30m "./$(dirname "$file")" >"$out" 2>&1; then
-			printf 'fuzz: %s %s: %s\n' "$(dirname "$file")" "$name" "$(grep -o 'execs: [0-9]*' "$out" | tail -1)"
+			execs=$(grep -o 'execs: [0-9]*' "$out" | tail -1) || execs='inputs kept from before only'
+			printf 'fuzz: %s %s: %s\n' "$(dirname "$file")" "$name" "$execs"
 			passed=$((passed + 1))
 			break
 		fi
