@@ -1,5 +1,6 @@
-// Package oracle compares our graders with the official ones, on logs that no
-// test suite would write by hand: real logs, mutated.
+// Package oracle compares our graders with the official ones: on logs that no
+// test suite would write by hand, which are real logs, mutated, and on those that
+// were, the worked verdicts of package grade.
 //
 // It has tests only, behind the build tag oracle. run.sh puts the official
 // releases into a virtual environment of their own and starts them; nothing of

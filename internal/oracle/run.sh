@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Compares our graders with the official ones (releases 5.0.2, 4.1.0 and 2.1.7)
-# on mutated logs, and shows the time that both take. Needs Python 3.10 or newer
-# and, the first time, a package index. Differences are kept as small cases.
+# on mutated logs and on worked verdicts, and shows the time that both take. Needs
+# Python 3.10 or newer and, the first time, a package index. Differences on mutated
+# logs are kept as small cases.
 #
 #   HARNESS_ORACLE        where the releases are installed (default: a cache folder)
 #   HARNESS_ORACLE_LOGS   how many logs (default 2000)
@@ -21,6 +22,6 @@ if [ "$status" = 75 ]; then
 elif [ "$status" != 0 ]; then
 	exit "$status"
 fi
-go test -tags oracle -count=1 -timeout 30m -v -run '^TestOracle$' . || status=$?
+go test -tags oracle -count=1 -timeout 30m -v -run '^Test(Oracle|WorkedVerdicts)$' . || status=$?
 rmdir "$HARNESS_ORACLE_KEEP" 2>/dev/null || true
 exit "$status"

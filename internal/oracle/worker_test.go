@@ -31,6 +31,19 @@ type answer struct {
 	Seconds   float64         `json:"seconds"`
 }
 
+// resolved is what the report says; there is none where the release raises.
+func (a answer) resolved(t *testing.T) bool {
+	t.Helper()
+	if a.Error != "" {
+		return false
+	}
+	var report struct{ Resolved bool }
+	if err := json.Unmarshal(a.Report, &report); err != nil {
+		t.Fatal(err)
+	}
+	return report.Resolved
+}
+
 func start(t *testing.T, dir, release string) *official {
 	t.Helper()
 	cmd := exec.Command(dir+"/bin/python", "-B", "-u", "worker.py", dir, release)

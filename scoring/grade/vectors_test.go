@@ -1,142 +1,19 @@
 package grade_test
 
 import (
-	"bufio"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"harness/eval"
+	"harness/internal/vectors"
 	"harness/scoring/grade"
 )
 
-// A file of worked verdicts, testdata/vectors/PROFILE.txt. Each begins with a
-// line that says why the verdict is as it is:
-//
-//	-- WHY
-//	parser NAME          parse_log_pytest_v2 unless said
-//	type fail_only       pass_and_fail unless said
-//	run STATE a, b       the publisher's execution without a patch; STATE is
-//	test STATE a, b      passed, failed or skipped; test: with the test patch alone
-//	skip-to-pass NAME    a test of the publisher's list of this name
-//	none-to-pass NAME
-//	fix SIGN NAME        a FAIL_TO_PASS test, and where it is to be counted:
-//	keep SIGN NAME       a PASS_TO_PASS test   + success, - failure, 0 neither
-//	also SIGN NAME       a test that counts with the first though it is not listed
-//	p2f NAME             a test that is to be reported as broken
-//	log                  or results, which puts what follows between markers
-//	LINE ...             a line in quotes is one of Go's string literals
-//	want OUTCOME FLAGS
-type vector struct {
-	line    int
-	why     string
-	task    eval.Task
-	log     strings.Builder
-	marked  bool
-	placed  map[string]string // sign and group to names, in order
-	outcome string
-	flags   string
-}
-
-func vectors(t *testing.T, file string) []*vector {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var all []*vector
-	var v *vector
-	inLog, n := false, 0
-	for s := bufio.NewScanner(f); s.Scan(); {
-		n++
-		line := s.Text()
-		if why, ok := strings.CutPrefix(line, "-- "); ok && !inLog {
-			v = &vector{line: n, why: why, placed: map[string]string{}}
-			v.task = *task([]string{}, []string{})
-			v.task.LogParser = "parse_log_pytest_v2"
-			all = append(all, v)
-			continue
-		}
-		if want, ok := strings.CutPrefix(line, "want "); ok {
-			v.outcome, v.flags, _ = strings.Cut(want, " ")
-			inLog = false
-			continue
-		}
-		if inLog {
-			if strings.HasPrefix(line, `"`) {
-				if line, err = strconv.Unquote(line); err != nil {
-					t.Fatalf("%s:%d: %v", file, n, err)
-				}
-			}
-			v.log.WriteString(line + "\n")
-			continue
-		}
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		word, rest, _ := strings.Cut(line, " ")
-		if inLog = word == "log" || word == "results"; inLog {
-			v.marked = word == "results"
-		} else if !v.field(word, rest) {
-			t.Fatalf("%s:%d: %q is no line of a vector", file, n, line)
-		}
-	}
-	return all
-}
-
-func (v *vector) field(word, rest string) bool {
-	t := &v.task
-	baseline := func() *eval.Baseline {
-		if t.Baseline == nil {
-			t.Baseline = &eval.Baseline{Run: &eval.TestStates{}, Test: &eval.TestStates{}}
-		}
-		return t.Baseline
-	}
-	expect := func(group string) string {
-		sign, name, _ := strings.Cut(rest, " ")
-		v.placed[sign+group] += name + "\n"
-		return name
-	}
-	switch word {
-	case "parser":
-		t.LogParser = rest
-	case "type":
-		t.EvalType = rest
-	case "run":
-		addStates(baseline().Run, rest)
-	case "test":
-		addStates(baseline().Test, rest)
-	case "skip-to-pass":
-		baseline().SkipToPass = append(baseline().SkipToPass, rest)
-	case "none-to-pass":
-		baseline().NoneToPass = append(baseline().NoneToPass, rest)
-	case "fix":
-		t.FailToPass = append(t.FailToPass, expect(eval.GroupF2P))
-	case "keep":
-		t.PassToPass = append(t.PassToPass, expect(eval.GroupP2P))
-	case "also":
-		expect(eval.GroupF2P)
-	case "p2f":
-		v.placed["-"+eval.GroupP2F] += rest + "\n"
-	default:
-		return false
-	}
-	return true
-}
-
-func addStates(s *eval.TestStates, rest string) {
-	state, names, _ := strings.Cut(rest, " ")
-	list := map[string]*[]string{"passed": &s.Passed, "failed": &s.Failed, "skipped": &s.Skipped}[state]
-	*list = append(*list, strings.Split(names, ", ")...)
-}
-
 // Every profile that judges lists of tests has worked examples, and judges them as
-// they say. Those of the official releases have TestRealLogs instead.
+// they say.
 func TestVectors(t *testing.T) {
 	const least = 20
 	files, err := filepath.Glob("testdata/vectors/*.txt")
@@ -145,47 +22,60 @@ func TestVectors(t *testing.T) {
 	}
 	for _, p := range grade.Profiles() {
 		file := filepath.Join("testdata", "vectors", p.Name+".txt")
-		if official := strings.HasPrefix(p.Name, "swebench"); !official && !p.Rules.Reward && !slices.Contains(files, file) {
+		if !p.Rules.Reward && !slices.Contains(files, file) {
 			t.Errorf("the profile %s has no %s", p.Name, file)
 		}
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {
-			all := vectors(t, file)
+			all, err := vectors.Read(file)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if len(all) < least {
 				t.Errorf("%d vectors, want at least %d", len(all), least)
 			}
 			for _, v := range all {
-				v.check(t, profile(t, name))
+				checkVector(t, profile(t, name), v)
 			}
 		})
 	}
 }
 
-func (v *vector) check(t *testing.T, p grade.Profile) {
+func checkVector(t *testing.T, p grade.Profile, v *vectors.Vector) {
 	t.Helper()
-	log := v.log.String()
-	if v.marked {
-		log = marked(log)
+	if p.Rules.Transitions && v.Task.Baseline == nil {
+		v.Task.Baseline = &eval.Baseline{Run: &eval.TestStates{}, Test: &eval.TestStates{}}
 	}
-	if p.Rules.Transitions && v.task.Baseline == nil {
-		v.task.Baseline = &eval.Baseline{Run: &eval.TestStates{}, Test: &eval.TestStates{}}
-	}
-	res, err := p.Grade(grade.Input{Task: &v.task, PatchGiven: true, Applied: true, Log: opener(log)})
+	res, err := p.Grade(grade.Input{Task: &v.Task, PatchGiven: true, Applied: true, Log: opener(string(v.Log))})
 	if err != nil {
-		t.Errorf("line %d: %v", v.line, err)
+		t.Errorf("line %d: %v", v.Line, err)
 		return
 	}
-	if got := res.Verdict.Outcome.String(); got != v.outcome || strings.Join(res.Verdict.Flags, " ") != v.flags {
-		t.Errorf("line %d: %s\ngot  %s %v (%s)\nwant %s [%s]", v.line, v.why, got, res.Verdict.Flags, res.Reason, v.outcome, v.flags)
+	if got := res.Verdict.Outcome.String(); got != v.Outcome || strings.Join(res.Verdict.Flags, " ") != v.Flags {
+		t.Errorf("line %d: %s\ngot  %s %v (%s)\nwant %s [%s]", v.Line, v.Why, got, res.Verdict.Flags, res.Reason, v.Outcome, v.Flags)
+	}
+	if got := infra(res.Verdict.Official); got != v.Infra {
+		t.Errorf("line %d: %s\ngot  infra %q, want %q", v.Line, v.Why, got, v.Infra)
 	}
 	if off := res.Verdict.Official; off == nil || off.TestsStatus == nil {
 		return // nothing was judged
 	}
-	if got := placed(res); !reflect.DeepEqual(got, v.placed) {
-		t.Errorf("line %d: %s\ngot  %q\nwant %q", v.line, v.why, got, v.placed)
+	if got := placed(res); !reflect.DeepEqual(got, v.Placed) {
+		t.Errorf("line %d: %s\ngot  %q\nwant %q", v.Line, v.Why, got, v.Placed)
 	}
+}
+
+// infra is the report's advice as vectors write it.
+func infra(off *eval.OfficialReport) string {
+	switch {
+	case off == nil || off.InfraFailure == nil || off.InfraReason == "":
+		return ""
+	case *off.InfraFailure:
+		return "environment " + off.InfraReason
+	}
+	return "ambiguous " + off.InfraReason
 }
 
 // placed says where the report puts each test.
