@@ -440,7 +440,7 @@ func TestComplete(t *testing.T) {
 	unknown.Version = "77"
 	other.Family = eval.FamilyPro
 	tasks := []eval.Task{row, ready, stated, unknown, other}
-	c := datasets.Complete(tasks)
+	c := datasets.Complete(tasks, eval.Recipe{})
 	if c.Tasks != 2 || c.Scripts != 2 || !strings.Contains(c.Notice(), "the rows of 2 tasks lack") {
 		t.Errorf("completed %+v: %s", c, c.Notice())
 	}
@@ -452,7 +452,7 @@ func TestComplete(t *testing.T) {
 	if tasks[0].EvalType != eval.EvalFailOnly || tasks[0].Language != "javascript" || tasks[2].EvalType != eval.EvalFailOnly || tasks[1].LogParser != "parse_log_jest" {
 		t.Errorf("tasks became %+v", tasks[:3])
 	}
-	if n := datasets.Complete(tasks[1:2]).Notice(); n != "" {
+	if n := datasets.Complete(tasks[1:2], eval.Recipe{}).Notice(); n != "" {
 		t.Errorf("a notice for nothing: %s", n)
 	}
 }

@@ -33,7 +33,7 @@ func Runnable(t *eval.Task) error {
 		e.Hint = folderHint(t)
 	case t.Family == "":
 		attempt := *t
-		_, e.Why = evalscript.Complete(&attempt)
+		_, e.Why = evalscript.Complete(&attempt, evalscript.V5)
 	default:
 		e.Hint = lackHint(t.Family)
 	}

@@ -19,6 +19,9 @@ type Recipe struct {
 	AcceptReverse bool `json:"accept_reverse"`
 	// RecordExitCode adds the test command's exit code to the log, after the end marker.
 	RecordExitCode bool `json:"record_exit_code"`
+	// OlderScripts: a task whose row brings no script is run by one of the form of
+	// SWE-bench 2 to 4; otherwise by one of the form of release 5.
+	OlderScripts bool `json:"older_scripts,omitempty"`
 	// RejectByPolicy turns findings of the path policy into PatchRejected;
 	// otherwise they are only flags.
 	RejectByPolicy bool `json:"reject_by_policy"`

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"harness/datasets"
+	"harness/eval"
 	"harness/internal/cli"
 	"harness/internal/escape"
 	"harness/internal/evalrun"
@@ -37,7 +38,7 @@ The exit code is 1 when there is a problem. Warnings keep no row from being used
 			if err != nil {
 				return err
 			}
-			generated := datasets.Complete(ds.Tasks)
+			generated := datasets.Complete(ds.Tasks, eval.Recipe{})
 			unrunnable := &datasets.UnrunnableError{Groups: datasets.Unrunnables(ds.Tasks)}
 			v := validation{
 				Dataset: ds.Name, Digest: ds.Digest, Tasks: len(ds.Tasks), Generated: generated.Tasks,

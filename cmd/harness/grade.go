@@ -119,7 +119,7 @@ func (c *command) oneTask(ctx context.Context, instance, id string) (*eval.Task,
 	}
 	t := &tasks[0]
 	if t.LogParser == "" {
-		if datasets.Complete(tasks); t.LogParser != "" {
+		if datasets.Complete(tasks, eval.Recipe{}); t.LogParser != "" {
 			c.app.Note("the row names no log parser; the spec table says %s", t.LogParser)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 // generated script only; a task that has everything is never looked up.
 //
 // The error is an *UnknownSpecError when the table does not know the task's
-// repository or version; the task is unchanged after any error.
-func Complete(t *eval.Task) (filled []string, err error) {
+// repository or version, and ErrNewerOnly when there is no script of the form; the
+// task is unchanged after any error.
+func Complete(t *eval.Task, form Form) (filled []string, err error) {
 	if t.Image != "" && t.EvalScript != "" && t.LogParser != "" {
 		return nil, nil
 	}
@@ -22,7 +23,7 @@ func Complete(t *eval.Task) (filled []string, err error) {
 		return nil, err
 	}
 	if t.EvalScript == "" {
-		script, err := Official(t, V5)
+		script, err := Official(t, form)
 		if err != nil {
 			return nil, err
 		}

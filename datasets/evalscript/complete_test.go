@@ -83,7 +83,7 @@ func TestComplete(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			row := oldRow()
 			tt.change(&row)
-			filled, err := evalscript.Complete(&row)
+			filled, err := evalscript.Complete(&row, evalscript.V5)
 			if err != nil || !slices.Equal(filled, tt.filled) {
 				t.Errorf("filled %v, error %v; want %v", filled, err, tt.filled)
 			}
@@ -111,7 +111,7 @@ func TestCompleteRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			row := oldRow()
 			tt.change(&row)
-			filled, err := evalscript.Complete(&row)
+			filled, err := evalscript.Complete(&row, evalscript.V5)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || len(filled) > 0 {
 				t.Errorf("filled %v, error %v; want one with %q", filled, err, tt.want)
 			}

@@ -1,6 +1,7 @@
 package evalscript
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,8 +16,11 @@ type Form int
 // Forms, newest first.
 const (
 	V5 Form = iota // as rows carry them since release 5
-	V4             // as releases 3.0 to 4.1 make them
+	V4             // as releases 3.0 to 4.1 make them; 2.x only lacks the markers
 )
+
+// ErrNewerOnly: there is no script of the older form for a task.
+var ErrNewerOnly = errors.New("its older script fetches pictures while tests run, so there is one of the newer form only")
 
 // Official writes the script that a release of the official harness has for a
 // task, from the spec table. It is theirs to the byte, except that file names
@@ -37,7 +41,7 @@ func Official(t *eval.Task, form Form) (string, error) {
 	case r.style == stylePython:
 		return w.python(), nil
 	case r.style == styleMultimodal && form == V4:
-		return "", fmt.Errorf("%s: the older form of multimodal scripts fetches pictures while tests run and is not written; use the newer form", t.Repo)
+		return "", ErrNewerOnly
 	case form == V4:
 		return w.multilingual4(), nil
 	case r.style == styleMultimodal:

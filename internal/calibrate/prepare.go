@@ -67,7 +67,10 @@ func prepare(ctx context.Context, app *cli.App, o Options) (*job, error) {
 	if j.out, err = output(o.Out, o.Dataset, evalrun.CalibrationPaths(o.Dataset, j.dataset)); err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
-	if notice := datasets.Complete(tasks).Notice(); notice != "" {
+	if j.profile, err = evalrun.ProfileFor(o.Profile, tasks); err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	if notice := datasets.Complete(tasks, j.profile.Recipe).Notice(); notice != "" {
 		app.Note("%s", notice)
 	}
 	for _, t := range tasks {
@@ -87,7 +90,7 @@ func prepare(ctx context.Context, app *cli.App, o Options) (*job, error) {
 	if len(j.executable()) == 0 {
 		return nil, cli.Usage("no selected task of %s can be calibrated", o.Dataset)
 	}
-	if j.profile, err = evalrun.ProfileFor(o.Profile, j.executable()); err != nil {
+	if err := j.profile.FitsAll(j.executable()); err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
 	return j, j.plan()

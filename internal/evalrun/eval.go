@@ -214,14 +214,17 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 	if len(req.Tasks) == 0 {
 		return req, cli.Usage("no task of %s is selected by -i and --filter", o.Dataset)
 	}
-	if notice := datasets.Complete(req.Tasks).Notice(); notice != "" {
+	profile, err := ProfileFor(o.Profile, req.Tasks)
+	if err != nil {
+		return req, &cli.UsageError{Err: err}
+	}
+	if notice := datasets.Complete(req.Tasks, profile.Recipe).Notice(); notice != "" {
 		app.Note("%s", notice)
 	}
 	if err := datasets.AllRunnable(req.Tasks); err != nil {
 		return req, &cli.UsageError{Err: withFilter(err, o.Filter, len(req.Tasks))}
 	}
-	profile, err := ProfileFor(o.Profile, req.Tasks)
-	if err != nil {
+	if err := profile.FitsAll(req.Tasks); err != nil {
 		return req, &cli.UsageError{Err: err}
 	}
 	req.Spec = eval.RunSpec{
@@ -246,22 +249,12 @@ func request(ctx context.Context, app *cli.App, o *Options) (runs.Request, error
 	return req, nil
 }
 
-// ProfileFor is the profile of that name, or for "" that of the tasks' family. One
-// that can't execute or grade them is an error.
+// ProfileFor is the profile of that name, or for "" that of the tasks' family.
 func ProfileFor(name string, tasks []eval.Task) (grade.Profile, error) {
-	p := grade.ForFamily(tasks[0].Family)
-	if name != "" {
-		var err error
-		if p, err = grade.ByName(name); err != nil {
-			return p, err
-		}
+	if name == "" {
+		return grade.ForFamily(tasks[0].Family), nil
 	}
-	for i := range tasks {
-		if err := p.Fits(&tasks[i]); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
+	return grade.ByName(name)
 }
 
 func (o *Options) check() error {

@@ -28,6 +28,16 @@ func (p Profile) Fits(t *eval.Task) error {
 	return nil
 }
 
+// FitsAll is the first error of Fits.
+func (p Profile) FitsAll(tasks []eval.Task) error {
+	for i := range tasks {
+		if err := p.Fits(&tasks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Reads reports whether the rules are meant for logs of the recipe of that name:
 // the profile's own, or that of one to which it gives a second opinion.
 func (p Profile) Reads(recipe string) bool {

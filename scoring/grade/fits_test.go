@@ -41,8 +41,10 @@ func TestFitsTells(t *testing.T) {
 		{"multi-swe-bench", full, nil},
 	}
 	for _, tt := range tests {
-		if err := profile(t, tt.profile).Fits(tt.task); !errors.Is(err, tt.want) {
-			t.Errorf("%s, parser %q: %v, want %v", tt.profile, tt.task.LogParser, err, tt.want)
+		for _, err := range []error{profile(t, tt.profile).Fits(tt.task), profile(t, tt.profile).FitsAll([]eval.Task{*full, *tt.task})} {
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%s, parser %q: %v, want %v", tt.profile, tt.task.LogParser, err, tt.want)
+			}
 		}
 	}
 }

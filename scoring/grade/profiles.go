@@ -76,6 +76,7 @@ var (
 			{Name: "git-apply-reject", Command: []string{"git", "apply", "--verbose", "--reject", eval.PatchFile}},
 			{Name: "patch", Command: []string{"patch", "--batch", "--fuzz=5", "-p1", "-i", eval.PatchFile}},
 		},
+		OlderScripts: true,
 	}
 	swebench4Rules = Rules{
 		Name:       "swebench-4",
@@ -100,6 +101,7 @@ var (
 			{Name: "git-apply", Command: []string{"git", "apply", "--allow-empty", "-v", eval.PatchFile}},
 			{Name: "patch", Command: []string{"patch", "--batch", "--fuzz=5", "-p1", "-i", eval.PatchFile}},
 		},
+		OlderScripts: true,
 	}
 	swebench2Rules = Rules{
 		Name:       "swebench-2",

@@ -37,7 +37,7 @@ func TestRuleTable(t *testing.T) {
 	if want = append(want, "shown by"); !slices.Equal(header, want) {
 		t.Fatalf("the table's columns are %q, want %q", header, want)
 	}
-	known := testFunctions(t, filepath.Join(root, "scoring", "grade"), filepath.Join(root, "activities", "trial"))
+	known := testFunctions(t, filepath.Join(root, "scoring", "grade"), filepath.Join(root, "activities", "trial"), filepath.Join(root, "datasets"), filepath.Join(root, "datasets", "evalscript"))
 	described := map[string]bool{"Name": true, "Reward": true, "Recipe.Name": true}
 	for _, row := range rows {
 		if len(row) != len(header) || slices.Contains(row, "") {
