@@ -124,6 +124,12 @@ func TestServerDiesAmidWrites(t *testing.T) {
 	if err := m.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	// A server that says it is ready may still refuse requests for a moment; the
+	// usual number of retries outlasts it.
+	c.Retries = 0
+	if s, err = s3.Open(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
 	for key, want := range stored {
 		got, err := artifacts.GetBytes(t.Context(), s, key, 10<<20)
 		if err != nil || string(got) != want {
