@@ -10,9 +10,9 @@
 // by name. Strings keep what the sandbox wrote, control characters included, with
 // bytes that are no UTF-8 as \xNN: whoever shows them escapes them.
 //
-// Nothing here makes a sandbox wait for us for longer than the retries that
-// PodInit configures, less than a millisecond an event. What didn't fit is
-// dropped by the sentry, counted by it, and shown as a gap.
+// Nothing here makes a sandbox wait: what is sent is read at once, however slow the
+// file is. When the host doesn't let us run, the sentry tries for some milliseconds
+// (PodInit), then it drops the event, counts it, and that is shown as a gap.
 //
 // What can't be seen, at the pinned version of gVisor:
 //

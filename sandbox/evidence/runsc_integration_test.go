@@ -124,6 +124,7 @@ func TestRuntimeExec(t *testing.T) {
 	tr := newTrace(t, evidence.Config{})
 	id := b.prepare(t, "sleep")
 	b.command(t, tr.config, "run", "--detach", "--bundle", b.bundle, id)
+	t.Cleanup(func() { b.command(t, "", "delete", "--force", id) })
 	b.command(t, "", "exec", id, "/inside", "parent")
 	b.command(t, "", "kill", id, "KILL")
 	b.command(t, "", "delete", "--force", id)
