@@ -55,7 +55,7 @@ func (s *Summary) judge() {
 
 // Events are rows for the events table, in the order of their times and bounded in
 // number. The last says what is missing, when something is; its time is the last
-// one known.
+// one known. A Summary that Read gave has no other row than that.
 func (s Summary) Events() []eval.Event {
 	var out []eval.Event
 	if s.rows != nil {
