@@ -47,5 +47,8 @@ func (p Profile) Reads(recipe string) bool {
 }
 
 func unknownParser(name string) error {
+	if name == "" {
+		return fmt.Errorf("%w: the row names none; add the field log_parser, such as parse_log_pytest", ErrUnknownParser)
+	}
 	return fmt.Errorf("%w: %q; known are %s", ErrUnknownParser, name, logparse.Names())
 }

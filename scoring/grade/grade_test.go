@@ -294,6 +294,11 @@ func TestErrors(t *testing.T) {
 	if !errors.Is(err, grade.ErrUnknownParser) || !strings.Contains(err.Error(), "parse_log_django") {
 		t.Errorf("unknown parser: %v", err)
 	}
+	tk.LogParser = ""
+	_, err = p.Grade(grade.Input{Task: tk, PatchGiven: true, Applied: true, Log: opener("")})
+	if !errors.Is(err, grade.ErrUnknownParser) || !strings.Contains(err.Error(), "the row names none") {
+		t.Errorf("no parser: %v", err)
+	}
 	broken := errors.New("store is gone")
 	for _, log := range []func() (io.ReadCloser, error){
 		func() (io.ReadCloser, error) { return nil, broken },
