@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/klauspost/compress/zstd"
 
 	"harness/datasets"
@@ -76,9 +77,17 @@ func TestDamageIsOneProblemAmongOthers(t *testing.T) {
 	if err := datasets.WriteParquet(&pq, ds); err != nil {
 		t.Fatal(err)
 	}
+	whole, err := file.NewParquetReader(bytes.NewReader(pq.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := whole.MetaData().RowGroup(1).ColumnChunk(0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	damaged := bytes.Clone(pq.Bytes())
-	for i := range 1000 { // in the second half of the data
-		damaged[len(damaged)*3/5+i] ^= 0x55
+	for i := range second.TotalCompressedSize() {
+		damaged[second.DataPageOffset()+i] ^= 0x55
 	}
 	lied, err := datasets.ParquetWithDigest(&datasets.Dataset{Digest: strings.Repeat("0", 64), Tasks: ds.Tasks[:2]})
 	if err != nil {
@@ -94,8 +103,9 @@ func TestDamageIsOneProblemAmongOthers(t *testing.T) {
 	}{
 		{"gzip that was cut", map[string][]byte{"test.jsonl.gz": gz(t, lines)[:500]}, "test.jsonl.gz", "behind row ", 1},
 		{"list that was cut", map[string][]byte{"test.json": list[:len(list)/2]}, "test.json", "it was cut off", 90},
-		{"parquet without its end", map[string][]byte{"test.parquet": pq.Bytes()[:pq.Len()-100]}, "test.parquet", "read parquet", 0},
-		{"parquet with a hole", map[string][]byte{"test.parquet": damaged}, "test.parquet", "read parquet", 0},
+		{"parquet without its end", map[string][]byte{"test.parquet": pq.Bytes()[:pq.Len()-100]}, "test.parquet", "it was cut off", 0},
+		// 2,000 rows in groups of 512, of which one is lost.
+		{"parquet with a hole", map[string][]byte{"test.parquet": damaged}, "test.parquet", "the file can't be read: read parquet", 2000 - 512},
 		{"another digest", map[string][]byte{"test.parquet": lied}, "test.parquet", "dataset digest mismatch", 2},
 		{"one shard of three", map[string][]byte{
 			"test-00000-of-00003.jsonl": jsonl(t, numbered(600, 2)...), "test-00001-of-00003.jsonl": []byte("PK\x03\x04"), "test-00002-of-00003.jsonl": good,

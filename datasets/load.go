@@ -100,6 +100,7 @@ func Validate(ctx context.Context, path string, opts Options) (*Dataset, []Probl
 
 // loader collects rows, whatever they are read from.
 type loader struct {
+	tolerant bool // damage is a problem like that of a row
 	opts     Options
 	ds       *Dataset // Path is the file that is being read
 	digest   *digester
@@ -129,7 +130,7 @@ func read(ctx context.Context, path string, opts Options, tolerant bool) (*loade
 		return nil, err
 	}
 	l := &loader{
-		opts: opts, digest: newDigester(),
+		opts: opts, tolerant: tolerant, digest: newDigester(),
 		ds:    &Dataset{Name: loc.name, Split: loc.split, Source: opts.Source},
 		first: make(map[string]position), lower: make(map[string]string),
 	}

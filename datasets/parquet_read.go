@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,6 +42,9 @@ func (l *loader) readParquet(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = f.Close() }()
+	if err := parquetWhole(f); err != nil {
+		return err
+	}
 	pf, err := file.NewParquetReader(f)
 	if err != nil {
 		return parquetError(err)
@@ -63,23 +67,75 @@ func (l *loader) readParquet(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	rr, err := fr.GetRecordReader(ctx, leaves, nil)
+	end := 0 // of the rows so far, as the file says
+	for g := range pf.NumRowGroups() {
+		end += int(pf.MetaData().RowGroup(g).NumRows())
+		damage, err := l.rowGroup(ctx, fr, g, leaves)
+		if err != nil {
+			return err
+		}
+		if damage == nil && l.rows != end {
+			damage = fmt.Errorf("read parquet: %d of %d rows could be read: the file is damaged", l.rows, end)
+		}
+		if damage == nil {
+			continue
+		}
+		if !l.tolerant {
+			return damage
+		}
+		// Row groups are stored apart, so the next one may be whole.
+		l.problem(position{row: l.rows + 1}, "", rowProblem{
+			reason: fmt.Sprintf("from here to row %d the file can't be read: %v", end, damage), fix: "get the file again, or write it again",
+		})
+		l.rows = end
+	}
+	return ctx.Err()
+}
+
+// rowGroup reads the rows of one row group. Damage is what keeps it from being
+// read to its end.
+func (l *loader) rowGroup(ctx context.Context, fr *pqarrow.FileReader, g int, leaves []int) (damage, err error) {
+	// The Parquet library panics on some damaged files.
+	defer func() {
+		if r := recover(); r != nil {
+			damage = fmt.Errorf("read parquet: the file is damaged: %v", r)
+		}
+	}()
+	rr, err := fr.GetRecordReader(ctx, leaves, []int{g})
 	if err != nil {
-		return parquetError(err)
+		return parquetError(err), nil
 	}
 	defer rr.Release()
 	for rr.Next() {
 		if err := l.batch(ctx, rr.RecordBatch()); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := rr.Err(); err != nil {
-		return parquetError(err)
+		return parquetError(err), nil
 	}
-	if int64(l.rows) != pf.NumRows() {
-		return fmt.Errorf("read parquet: %d of %d rows could be read: the file is damaged", l.rows, pf.NumRows())
+	return nil, nil
+}
+
+// parquetWhole tells a file that was cut off, by far the most usual damage, by the
+// mark at its end.
+func parquetWhole(f *os.File) error {
+	const mark = "PAR1"
+	info, err := f.Stat()
+	if err != nil || info.Size() < int64(2*len(mark)) {
+		return err // what else is wrong, the reader says
 	}
-	return ctx.Err()
+	end := make([]byte, len(mark))
+	if _, err := f.ReadAt(end, info.Size()-int64(len(end))); err != nil {
+		return err
+	}
+	if string(end) != mark {
+		return errors.New("read parquet: the file does not end as it must: it was cut off")
+	}
+	return nil
 }
 
 // parquetError says where an error is from; the library often does so itself.
