@@ -177,7 +177,10 @@ func (s *Sandbox) diedUnder(e end) (died bool, err error) {
 	s.mu.Lock()
 	ended := s.ended
 	s.mu.Unlock()
-	if e.err == nil && !ended && !s.init.Ending() {
+	// A kernel that goes down kills the processes inside first: an end by SIGKILL can
+	// be the first sign of it, seen while the sandbox's own process still looks alive.
+	killed := e.code == 128+int(syscall.SIGKILL)
+	if e.err == nil && !ended && !killed && !s.init.Ending() {
 		return false, nil
 	}
 	t := time.NewTimer(deathWatch)
