@@ -2,6 +2,7 @@ package datasets_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/klauspost/compress/zstd"
 
 	"harness/datasets"
@@ -89,6 +91,7 @@ func TestDamageIsOneProblemAmongOthers(t *testing.T) {
 	for i := range second.TotalCompressedSize() {
 		damaged[second.DataPageOffset()+i] ^= 0x55
 	}
+	more := withFooter(t, pq.Bytes(), whole.MetaData(), 2001)
 	lied, err := datasets.ParquetWithDigest(&datasets.Dataset{Digest: strings.Repeat("0", 64), Tasks: ds.Tasks[:2]})
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +109,7 @@ func TestDamageIsOneProblemAmongOthers(t *testing.T) {
 		{"parquet without its end", map[string][]byte{"test.parquet": pq.Bytes()[:pq.Len()-100]}, "test.parquet", "it was cut off", 0},
 		// 2,000 rows in groups of 512, of which one is lost.
 		{"parquet with a hole", map[string][]byte{"test.parquet": damaged}, "test.parquet", "the file can't be read: read parquet", 2000 - 512},
+		{"parquet that says it has more rows", map[string][]byte{"test.parquet": more}, "test.parquet", "hold 2000 rows, and it says that it has 2001", 2000},
 		{"another digest", map[string][]byte{"test.parquet": lied}, "test.parquet", "dataset digest mismatch", 2},
 		{"one shard of three", map[string][]byte{
 			"test-00000-of-00003.jsonl": jsonl(t, numbered(600, 2)...), "test-00001-of-00003.jsonl": []byte("PK\x03\x04"), "test-00002-of-00003.jsonl": good,
@@ -135,6 +139,20 @@ func TestDamageIsOneProblemAmongOthers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withFooter is a Parquet file whose footer names another number of rows.
+func withFooter(t *testing.T, data []byte, meta *metadata.FileMetaData, rows int64) []byte {
+	t.Helper()
+	meta.FileMetaData.NumRows = rows
+	var footer bytes.Buffer
+	n, err := meta.WriteTo(&footer, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := binary.LittleEndian.Uint32(data[len(data)-8:])
+	out := append(bytes.Clone(data[:len(data)-8-int(size)]), footer.Bytes()...)
+	return append(binary.LittleEndian.AppendUint32(out, uint32(n)), "PAR1"...)
 }
 
 // A row of 200 MB is named, the rest is read, and memory stays bounded.

@@ -69,7 +69,7 @@ func (l *loader) readParquet(ctx context.Context) (err error) {
 	}
 	end := 0 // of the rows so far, as the file says
 	for g := range pf.NumRowGroups() {
-		end += int(pf.MetaData().RowGroup(g).NumRows())
+		end += int(max(0, pf.MetaData().RowGroup(g).NumRows()))
 		damage, err := l.rowGroup(ctx, fr, g, leaves)
 		if err != nil {
 			return err
@@ -88,6 +88,9 @@ func (l *loader) readParquet(ctx context.Context) (err error) {
 			reason: fmt.Sprintf("from here to row %d the file can't be read: %v", end, damage), fix: "get the file again, or write it again",
 		})
 		l.rows = end
+	}
+	if int64(end) != pf.NumRows() {
+		return fmt.Errorf("read parquet: its row groups hold %d rows, and it says that it has %d: the file is damaged", end, pf.NumRows())
 	}
 	return ctx.Err()
 }
